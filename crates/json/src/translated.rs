@@ -231,6 +231,10 @@ impl Layer for Translated {
         self.inner.object_kinds(&inner)
     }
 
+    fn object_refresh(&self, object: Token) -> Result<()> {
+        self.inner.object_refresh(self.down(object)?)
+    }
+
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
         algorithms::copy::within(self, op, self.copy_context())
     }

@@ -14,8 +14,13 @@ use crate::mapping::Mapping;
 use crate::{ObjectHeader, Shared, descriptors};
 
 /// What containers on keys can do: everything in the model but times, external raw data and virtual datasets.
-pub const CAPABILITY: Capability =
-    Capability { times: false, external_data: false, virtual_datasets: false, ..Capability::ALL };
+pub const CAPABILITY: Capability = Capability {
+    times: false,
+    external_data: false,
+    virtual_datasets: false,
+    refresh: false,
+    ..Capability::ALL
+};
 
 /// One handle of an open container.
 #[derive(Debug)]

@@ -62,7 +62,8 @@ impl<M: Mapping> Handle<M> {
             false => (0, None),
         };
         let links = links.map_or_else(|| self.count_entries(group.id), Ok)?;
-        let creation_order_next = i64::try_from(next).unwrap_or(i64::MAX);
+        // An empty group shows 0, as in libhdf5. The order itself goes on: writers that do not see each other take no place twice.
+        let creation_order_next = if links == 0 { 0 } else { i64::try_from(next).unwrap_or(i64::MAX) };
         Ok(GroupInfo { links, creation_order_next, create: create.clone() })
     }
 

@@ -106,6 +106,24 @@ pub struct VirtualView {
     pub gap: u64,
 }
 
+/// Where a file gets new space, for connectors that store one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FilePlacement {
+    /// What takes at least so many bytes starts at a multiple of `alignment`.
+    pub alignment_threshold: u64,
+    /// Bytes; 1 is anywhere.
+    pub alignment: u64,
+    /// Bytes set aside for metadata at a time, so that elements lie apart from it; 0 sets none aside.
+    pub metadata_block_bytes: u64,
+}
+
+impl Default for FilePlacement {
+    /// Whatever is free.
+    fn default() -> Self {
+        FilePlacement { alignment_threshold: 1, alignment: 1, metadata_block_bytes: 0 }
+    }
+}
+
 /// Access properties of a container.
 #[derive(Clone, Default)]
 pub struct FileAccess {
@@ -129,6 +147,8 @@ pub struct FileAccess {
     pub chunk_cache_bytes: Option<u64>,
     /// Bytes of metadata kept in memory for each container; `None` is 64 MiB.
     pub metadata_cache_bytes: Option<u64>,
+    /// Where new space is taken. A file of pages has its own rules.
+    pub placement: FilePlacement,
     /// The guarantee of a commit.
     pub durability: Durability,
     /// How far virtual datasets reach.

@@ -80,4 +80,6 @@ capabilities! {
     times = 22,
     /// What was committed survives the process.
     persistent = 23,
+    /// Objects are read again as others left them (`H5Orefresh`).
+    refresh = 24,
 }

@@ -425,6 +425,12 @@ impl Registry {
         Ok(is_at_path.then(|| to_path(place.path.trim_end_matches('/')).into_owned()))
     }
 
+    /// Returns whether a connector knows the container at a location (`H5Fis_accessible`). Nothing is opened for long.
+    pub fn is_accessible(&self, location: &str, access: &FileAccess) -> Result<bool> {
+        let place = Location::parse(location);
+        self.connector_at(&place, access)?.is_accessible(&self.opening(&place, access))
+    }
+
     /// Removes a container. Whatever else lies at the location stays, and the error is that of opening it.
     pub fn delete(&self, location: &str, access: &FileAccess) -> Result<()> {
         let place = Location::parse(location);

@@ -96,6 +96,15 @@ pub fn allocate(bytes: usize) -> *mut c_void {
     unsafe { libc::malloc(bytes.max(1)) }
 }
 
+/// Returns memory of another size with the content of `memory`, or NULL if there is none.
+///
+/// # Safety
+/// `memory` must be NULL or come from `malloc`; it must not be used any more, unless NULL is returned.
+pub unsafe fn reallocate(memory: *mut c_void, bytes: usize) -> *mut c_void {
+    // SAFETY: the caller says so.
+    unsafe { libc::realloc(memory, bytes.max(1)) }
+}
+
 /// Frees what [`allocate`] returned.
 ///
 /// # Safety

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use system::sync::Mutex;
 
@@ -36,6 +36,19 @@ pub struct H5_alloc_stats_t {
     pub total_alloc_blocks_count: usize,
     pub curr_alloc_blocks_count: usize,
     pub peak_alloc_blocks_count: usize,
+}
+
+/// The oldest version of headers that a program of this process was built with, as far as it is known.
+static OLDEST_PROGRAM: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Returns a version as a number, so that later ones are larger.
+fn number_of(major: c_uint, minor: c_uint, release: c_uint) -> u64 {
+    u64::from(major.min(0xffff)) << 32 | u64::from(minor.min(0xffff)) << 16 | u64::from(release.min(0xffff))
+}
+
+/// Returns whether all programs of this process were built with headers of a version, or later ones.
+pub(crate) fn is_known_to_programs(major: c_uint, minor: c_uint, release: c_uint) -> bool {
+    OLDEST_PROGRAM.load(Ordering::Relaxed) >= number_of(major, minor, release)
 }
 
 type AtClose = Option<unsafe extern "C" fn(*mut c_void)>;
@@ -160,6 +173,7 @@ api! { LIB:
                 "the program was built for HDF5 {major}.{minor}.{release}; this library knows 1.10 to 2"
             )));
         }
+        OLDEST_PROGRAM.fetch_min(number_of(major, minor, release), Ordering::Relaxed);
         Ok(())
     }
 

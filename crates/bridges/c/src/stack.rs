@@ -74,7 +74,7 @@ thread_local! {
 }
 
 /// The stack of calls that come when a thread's own stack is gone already: destructors of C++ objects that live until the
-/// process ends call the library so late. Nothing is printed of them.
+/// process ends, and exit handlers (libnetcdf's), call the library so late. Nothing is printed of them.
 static LATE: Mutex<Stack> = Mutex::new(Stack {
     records: Vec::new(),
     automatic: Automatic::Two(None, std::ptr::null_mut()),

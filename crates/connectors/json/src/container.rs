@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use json_text::Translated;
-use model::Result;
+use model::{Error, Result, Token};
 use system::sync::RwLock;
 use vol::{Access, Container, ContainerInfo, Durability, FileAccess, Layer};
 
@@ -40,6 +40,14 @@ impl Layer for JsonContainer {
         let mut info = ContainerInfo::clone(&*Container::info(&self.opened)?);
         info.storage_bytes = self.document().and_then(|document| document.bytes());
         Ok(Arc::new(info))
+    }
+
+    /// While a document is open for writing no one else changes it; one that is only read is not read again.
+    fn object_refresh(&self, object: Token) -> Result<()> {
+        match self.is_writable {
+            true => Container::object_refresh(&self.opened, object),
+            false => Err(Error::unsupported("refresh object of a document that is open to read")),
+        }
     }
 
     fn commit(&self, durability: Durability) -> Result<()> {

@@ -198,6 +198,11 @@ impl Container for MemoryContainer {
         objects.iter().map(|object| Ok(state.object_info(*object)?.kind)).collect()
     }
 
+    /// Every handle sees the one state there is.
+    fn object_refresh(&self, object: Token) -> Result<()> {
+        self.state()?.object_info(object).map(drop)
+    }
+
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
         algorithms::copy::within(self, op, algorithms::copy::CopyContext::of(&self.access, &self.path))
     }

@@ -162,6 +162,10 @@ impl ContainerState {
     pub(crate) fn link_delete(&mut self, token: Token, name: &str) -> Result<()> {
         let group = self.group_mut(token)?;
         let entry = group.entries.remove(&text::to_bytes(name)).ok_or_else(|| missing_link(name))?;
+        if group.entries.is_empty() {
+            // As in libhdf5, an empty group counts from the start.
+            group.created_next = 0;
+        }
         self.object_mut(token)?.touch();
         if let Some(token) = hard(&entry.target) {
             self.drop_reference(token);

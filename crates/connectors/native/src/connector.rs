@@ -292,6 +292,7 @@ pub(crate) fn open_core(
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
         metadata_cache_bytes,
         low: access.version_low,
+        placement: access.placement,
         durability: access.durability,
         warnings,
         writable,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use model::{Error, Result};
 use system::sync::{Mutex, RwLock};
-use vol::{Durability, LibVersion, Registered};
+use vol::{Durability, FilePlacement, LibVersion, Registered};
 
 use crate::commits::Commits;
 use crate::maps::Maps;
@@ -46,6 +46,8 @@ pub(crate) struct Options {
     pub(crate) metadata_cache_bytes: u64,
     /// Oldest generation whose structures are written.
     pub(crate) low: LibVersion,
+    /// Where new space is taken.
+    pub(crate) placement: FilePlacement,
     pub(crate) durability: Durability,
     pub(crate) warnings: Vec<String>,
     pub(crate) writable: bool,
@@ -79,7 +81,7 @@ impl Core {
                 low: options.low,
                 dirty_bytes_max: options.metadata_cache_bytes / 4 * 2,
                 chunks_bytes_max: options.chunk_cache_bytes,
-                policy: core.policy()?,
+                policy: core.policy()?.with_placement(options.placement),
             };
             let mut writer = Writer::new(core.reader.clone(), write);
             writer.storage.take_members(&core.reader)?;

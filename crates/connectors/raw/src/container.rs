@@ -179,6 +179,12 @@ impl Layer for RawContainer {
         Container::object_kinds(&self.opened, objects)
     }
 
+    /// Changes by hand are picked up; those of the container are seen anyway.
+    fn object_refresh(&self, object: Token) -> Result<()> {
+        self.fresh(object)?;
+        Container::object_refresh(&self.opened, object)
+    }
+
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
         algorithms::copy::within(self, op, self.opened.copy_context())
     }

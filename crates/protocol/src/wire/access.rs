@@ -102,7 +102,7 @@ impl Wire for Parameters {
     }
 }
 
-/// All but the resolver, the hook and the account of memory, which come back as `None`, and how writes are buffered: the other end decides that.
+/// All but the resolver, the hook and the account of memory, which come back as `None`, and where space is taken and how writes are buffered: the other end decides that.
 impl Wire for FileAccess {
     fn put(&self, out: &mut Vec<u8>) -> Result<()> {
         let FileAccess {
@@ -115,6 +115,7 @@ impl Wire for FileAccess {
             version_low,
             chunk_cache_bytes,
             metadata_cache_bytes,
+            placement: _,
             durability,
             virtual_view,
             locking,

@@ -20,7 +20,8 @@ super::suite! { "links":
         soft_link_does_not_count_as_a_reference;
     |c| c.external_links => external_link_keeps_file_and_path;
     |c| c.user_links => user_link_keeps_class_and_bytes, user_link_of_a_library_class_is_refused;
-    |c| c.creation_order => links_tell_their_position, deleted_position_is_not_used_again, moved_link_comes_last;
+    |c| c.creation_order => links_tell_their_position, deleted_position_is_not_used_again, moved_link_comes_last,
+        emptied_group_tells_no_position;
 }
 
 fn moving(c: &Case<'_>, from: Token, name: &str, to: Token, new: &str, copy: bool) -> Result<()> {
@@ -313,6 +314,17 @@ fn deleted_position_is_not_used_again(s: &Subject) -> Result<()> {
     c.link_delete(c.root()?, "b")?;
     c.group(c.root()?, "c")?;
     same(some(c.link_get(c.root()?, "c")?)?.creation_order, Some(2))
+}
+
+fn emptied_group_tells_no_position(s: &Subject) -> Result<()> {
+    let c = s.fresh_with(&ordered_file())?;
+    for name in ["a", "b"] {
+        c.group(c.root()?, name)?;
+    }
+    for name in ["a", "b"] {
+        c.link_delete(c.root()?, name)?;
+    }
+    same(c.group_info(c.root()?)?.creation_order_next, 0)
 }
 
 fn moved_link_comes_last(s: &Subject) -> Result<()> {

@@ -20,6 +20,7 @@ super::suite! { "objects":
         anonymous_dataset_holds_elements;
     |c| c.anonymous_objects && c.committed_datatypes && c.maps => every_kind_can_be_anonymous;
     |c| c.comments => comment_is_kept_and_removed;
+    |c| c.refresh => refreshed_object_shows_its_changes;
     |c| c.times => times_are_kept_where_they_are_tracked;
 }
 
@@ -268,6 +269,14 @@ fn every_kind_can_be_anonymous(s: &Subject) -> Result<()> {
         same((info.kind, info.references), (kind, 0))?;
     }
     Ok(())
+}
+
+fn refreshed_object_shows_its_changes(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let group = c.group(c.root()?, "group")?;
+    c.group(group, "inner")?;
+    c.object_refresh(group)?;
+    same(c.group_info(group)?.links, 1)
 }
 
 fn comment_is_kept_and_removed(s: &Subject) -> Result<()> {

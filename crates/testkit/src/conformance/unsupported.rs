@@ -18,6 +18,7 @@ super::suite! { "unsupported":
     |c| !c.hard_links => hard_links_it_lacks_are_unsupported;
     |c| !c.anonymous_objects => anonymous_objects_it_lacks_are_unsupported;
     |c| !c.comments => comments_it_lacks_are_unsupported;
+    |c| !c.refresh => refresh_it_lacks_is_unsupported;
     |c| !c.object_copy => copies_it_lacks_are_unsupported;
     |c| !c.raw_chunks => raw_chunks_it_lacks_are_unsupported;
     |c| !c.object_references => references_it_lacks_are_unsupported;
@@ -75,6 +76,11 @@ fn anonymous_objects_it_lacks_are_unsupported(s: &Subject) -> Result<()> {
 fn comments_it_lacks_are_unsupported(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     fails(c.object_set_comment(c.root()?, Some("x")), Kind::Unsupported)
+}
+
+fn refresh_it_lacks_is_unsupported(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    fails(c.object_refresh(c.root()?), Kind::Unsupported)
 }
 
 fn copies_it_lacks_are_unsupported(s: &Subject) -> Result<()> {

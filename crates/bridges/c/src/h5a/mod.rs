@@ -5,10 +5,10 @@ mod iterate;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
-use hyperslab::Index;
 use hyperslab::vol::algorithms::transfer;
 use hyperslab::vol::model::{CharacterSet, Heap};
 use hyperslab::vol::{AttributeInfo, OpAttributeCreate, OpList, Page};
+use hyperslab::{Index, Order};
 
 use crate::api;
 use crate::arguments::{Bytes, Out, Text, TextOut};
@@ -87,15 +87,28 @@ fn at_index(object: &ObjectHandle, (index, order, n): (c_int, c_int, hsize_t)) -
     Listing::new(index, order)?.nth(n, |op| list(object, op))
 }
 
-/// Returns a page of attributes. An object that does not track their creation order lists them by name, as libhdf5 does.
+/// Returns a page of attributes. An object that does not track their creation order lists them as they are stored, as libhdf5 does.
 fn list(object: &ObjectHandle, op: &OpList) -> hyperslab::Result<Page<AttributeInfo>> {
-    let container = object.container();
-    match container.attribute_list(object.token, op) {
+    match object.container().attribute_list(object.token, op) {
         Err(error) if error.kind() == hyperslab::Kind::Invalid && op.index == Index::CreationOrder => {
-            container.attribute_list(object.token, &OpList { index: Index::Name, ..*op })
+            list_stored(object, op)
         }
         listed => listed,
     }
+}
+
+/// Returns a page of attributes in the order in which they are stored.
+fn list_stored(object: &ObjectHandle, op: &OpList) -> hyperslab::Result<Page<AttributeInfo>> {
+    let stored = OpList { index: Index::Name, order: Order::Native, ..*op };
+    if op.order != Order::Decreasing {
+        return object.container().attribute_list(object.token, &stored);
+    }
+    let whole = OpList { skip: 0, count_max: u64::MAX, ..stored };
+    let all = object.container().attribute_list(object.token, &whole)?.entries;
+    let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let (skip, count) = (size(op.skip), size(op.count_max));
+    let more = all.len() > skip.saturating_add(count);
+    Ok(Page { entries: all.into_iter().rev().skip(skip).take(count).collect(), more })
 }
 
 /// Creates an attribute. Its type may be a committed datatype of the same file.

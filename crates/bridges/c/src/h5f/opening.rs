@@ -1,18 +1,20 @@
 //! Opening and creating containers, and sharing those that are open already.
 
 use std::ffi::c_uint;
+use std::path::Path;
 use std::sync::Arc;
 
 use hyperslab::Kind;
 use hyperslab::vol::model::properties::{FileCreate, SpaceStrategy};
-use hyperslab::vol::model::text::to_path;
-use hyperslab::vol::{Access, Durability, FileAccess, Locking, Registry};
+use hyperslab::vol::model::text::{from_path, to_path};
+use hyperslab::vol::{Access, Durability, FileAccess, FilePlacement, Locking, Registry};
 
 use super::image::ImageDriver;
 use super::resolver::{Rules, candidates};
 use super::{FileHandle, Opened, SharedFile, already_open, flags, locations};
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
+use crate::h5fd::DriverInfo;
 use crate::h5p::values::{FileAccessValues, LinkAccessValues};
 
 /// Chooses the guarantee of a flush: `full` (the default), `ordered` or `none`.
@@ -26,16 +28,41 @@ pub(super) struct Choice {
 }
 
 impl Choice {
+    /// Returns the choice for a file that is there. An image is the content of one in memory.
     pub(super) fn of(values: &FileAccessValues) -> Fallible<Self> {
-        let (mut registry, stack) = crate::h5vl::chosen(values.connector.as_ref())?;
-        let mut driver = crate::h5fd::prepare(&mut registry, values)?;
-        if let (Some(image), Some("core")) =
-            (&values.image, driver.as_deref().and_then(|text| text.split('{').next()))
-        {
-            registry.register_driver(Arc::new(ImageDriver(image.clone())))?;
-            driver = Some(ImageDriver::NAME.to_owned());
+        let mut choice = Self::without_image(values)?;
+        if values.image.is_some() && choice.is_in_memory() {
+            let driver = ImageDriver::new(values.image.clone(), values.image_callbacks.clone());
+            choice.set_driver(driver)?;
         }
+        Ok(choice)
+    }
+
+    /// Returns the choice for a file that is created. One in memory lies in memory of the program's functions, if it has any.
+    fn of_new(values: &FileAccessValues) -> Fallible<Self> {
+        let mut choice = Self::without_image(values)?;
+        let info = values.driver.as_ref().and_then(|driver| driver.info.as_deref());
+        let is_stored = matches!(info, Some(DriverInfo::Core { backing_store: true, .. }));
+        if values.image_callbacks.is_some() && choice.is_in_memory() && !is_stored {
+            choice.set_driver(ImageDriver::new(None, values.image_callbacks.clone()))?;
+        }
+        Ok(choice)
+    }
+
+    fn without_image(values: &FileAccessValues) -> Fallible<Self> {
+        let (mut registry, stack) = crate::h5vl::chosen(values.connector.as_ref())?;
+        let driver = crate::h5fd::prepare(&mut registry, values)?;
         Ok(Choice { registry, stack, driver })
+    }
+
+    fn is_in_memory(&self) -> bool {
+        self.driver.as_deref().and_then(|text| text.split('{').next()) == Some("core")
+    }
+
+    fn set_driver(&mut self, driver: ImageDriver) -> Fallible<()> {
+        self.registry.register_driver(Arc::new(driver))?;
+        self.driver = Some(ImageDriver::NAME.to_owned());
+        Ok(())
     }
 }
 
@@ -55,6 +82,16 @@ fn locking(values: &FileAccessValues) -> Locking {
     }
 }
 
+/// Returns where space is taken. Metadata has blocks of its own only if a program asks for another size than the usual one.
+fn placement(values: &FileAccessValues) -> FilePlacement {
+    let usual = FileAccessValues::default().metadata_block_bytes;
+    FilePlacement {
+        alignment_threshold: values.alignment_threshold,
+        alignment: values.alignment,
+        metadata_block_bytes: Some(values.metadata_block_bytes).filter(|bytes| *bytes != usual).unwrap_or(0),
+    }
+}
+
 /// Returns access properties as the library has them.
 fn file_access(values: &FileAccessValues, choice: &Choice, rules: &Arc<Rules>, intent: c_uint) -> FileAccess {
     let is_writable = intent & flags::RDWR != 0;
@@ -65,6 +102,7 @@ fn file_access(values: &FileAccessValues, choice: &Choice, rules: &Arc<Rules>, i
         stack: choice.stack.clone(),
         version_low: values.version_low,
         chunk_cache_bytes: None,
+        placement: placement(values),
         durability: durability(),
         locking: locking(values),
         swmr: intent & (flags::SWMR_WRITE | flags::SWMR_READ) != 0,
@@ -83,6 +121,20 @@ fn is_same_place(file: &SharedFile, location: &str) -> bool {
         (Some(a), Some(b)) => a == b,
         _ => file.location == location,
     }
+}
+
+/// Says whether a container is at a path: a file, or what the connector of the properties has there.
+pub(super) fn is_container(path: &Path, values: &FileAccessValues) -> bool {
+    let location = from_path(path);
+    if path.is_file() || already_open(|file| file.location == location).is_some() {
+        return true;
+    }
+    // What a file leads to is on the network only where that is allowed.
+    locations::of_name(&location).is_ok()
+        && Choice::of(values).is_ok_and(|choice| {
+            let access = FileAccess { driver: choice.driver, ..FileAccess::read() };
+            choice.registry.is_accessible(&location, &access).unwrap_or(false)
+        })
 }
 
 /// Returns the failure to open a file, in the words that programs look for.
@@ -201,7 +253,7 @@ pub(super) fn create(
     }
     check_page_buffer(values, create)?;
     let values = &with_page_buffer(values, create);
-    let choice = Choice::of(values)?;
+    let choice = Choice::of_new(values)?;
     let rules = Arc::new(Rules::of_environment());
     let access = file_access(values, &choice, &rules, flags::RDWR | intent);
     let truncate = intent & flags::TRUNC != 0;
@@ -263,7 +315,7 @@ pub(crate) fn open_external(
     let environment = std::env::var("HDF5_EXT_PREFIX").ok();
     let prefixes = [environment.as_deref(), access.external_prefix.as_deref()];
     let tried = candidates(target.file, &parent.shared.location, &prefixes);
-    let found = tried.iter().find(|path| path.is_file());
+    let found = tried.iter().find(|path| is_container(path, &values));
     let Some(found) = found else {
         let text = format!(
             "unable to open external file, external link file name = '{}', temp_file_name = '{}'",
@@ -272,7 +324,7 @@ pub(crate) fn open_external(
         return Err(Failure::new(Major::LINK, Minor::CANTOPENOBJ, text));
     };
     locations::check_root(found)?;
-    let name = hyperslab::vol::model::text::from_path(found);
+    let name = from_path(found);
     let shared = open_shared(&name, intent, &values, true).map_err(|failure| Failure {
         major: Some(Major::LINK),
         text: format!(

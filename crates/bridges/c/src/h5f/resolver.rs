@@ -87,7 +87,7 @@ impl Rules {
     fn source(&self, name: &str, from: &str) -> Result<PathBuf> {
         let prefix = self.prefix(&self.virtual_prefix, name);
         let tried = candidates(name, from, &[prefix.as_deref()]);
-        let found = tried.into_iter().find(|path| path.is_file());
+        let found = tried.into_iter().find(|path| opening::is_container(path, &Default::default()));
         let found =
             found.ok_or_else(|| Error::not_found("open other file").with("file", name).with("from", from))?;
         locations::check_root(&found).map_err(|failure| refused(name, &failure))?;

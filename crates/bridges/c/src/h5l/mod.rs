@@ -120,6 +120,15 @@ pub(crate) fn delete(group: &Found, link: &Link) -> Fallible<()> {
     Ok(())
 }
 
+/// Moves or copies a link that is not hard to another file.
+fn move_across(group: &Found, link: Link, place: paths::NewLink, copy: bool) -> Fallible<()> {
+    place.file.container().link_create(&OpLinkCreate { place: place.location, target: link.target })?;
+    match copy {
+        true => Ok(()),
+        false => Ok(group.container().link_delete(group.token, &link.name)?),
+    }
+}
+
 /// Moves or copies a link.
 pub(crate) fn move_link(
     from: (hid_t, Text),
@@ -133,10 +142,14 @@ pub(crate) fn move_link(
     let target = handles::location(to_id)?;
     let place =
         paths::new_link(&target, &new_name, &h5p::link_create(lists.0)?, &h5p::link_access(lists.1)?)?;
-    if !place.file.is_same(&group.file) {
+    let is_same_file = place.file.is_same(&group.file);
+    if !is_same_file && matches!(link.target, LinkTarget::Hard(_)) {
         return Err(Failure::new(Major::LINK, Minor::CANTMOVE, "moving a link across files is not allowed"));
     }
-    group.file.check_writable()?;
+    place.file.check_writable()?;
+    if !copy {
+        group.file.check_writable()?;
+    }
     if let LinkTarget::User { class, data } = &link.target {
         let change = if copy { Change::Copy } else { Change::Move };
         let there = ObjectHandle::open(place.file.clone(), place.location.group, ObjectKind::Group, None)?
@@ -144,6 +157,9 @@ pub(crate) fn move_link(
         let told = classes::tell(change, *class, &place.location.name, there, data);
         ids::remove_reference(there)?;
         told?;
+    }
+    if !is_same_file {
+        return move_across(&group, link, place, copy);
     }
     let op = OpLinkMove { from: group.token, name: link.name.clone(), to: place.location, copy };
     group.container().link_move(&op)?;

@@ -57,7 +57,7 @@ pub struct FileAccessValues {
     pub locking: Option<(bool, bool)>,
     pub core_write_tracking: Option<(bool, usize)>,
     /// The initial content of a file of the `core` driver.
-    pub image: Option<Arc<Vec<u8>>>,
+    pub image: Option<Arc<super::file_image::FileImage>>,
     /// The program's functions for the memory of images (`H5Pset_file_image_callbacks`).
     pub image_callbacks: Option<Arc<super::file_image::ImageCallbacks>>,
     /// `H5AC_cache_config_t` as it was set; `None` is the default.

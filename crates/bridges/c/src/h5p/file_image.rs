@@ -18,10 +18,16 @@ type Free = Option<unsafe extern "C" fn(*mut c_void, c_int, *mut c_void) -> herr
 type CopyData = Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void>;
 type FreeData = Option<unsafe extern "C" fn(*mut c_void) -> herr_t>;
 
-/// `H5FD_FILE_IMAGE_OP_PROPERTY_LIST_SET`, `…_GET` and `…_CLOSE`
-const OP_SET: c_int = 1;
-const OP_GET: c_int = 3;
-const OP_CLOSE: c_int = 4;
+/// `H5FD_FILE_IMAGE_OP_…`: what the memory of an image is used for.
+pub(crate) mod image_op {
+    use std::ffi::c_int;
+    pub(crate) const LIST_SET: c_int = 1;
+    pub(crate) const LIST_GET: c_int = 3;
+    pub(crate) const LIST_CLOSE: c_int = 4;
+    pub(crate) const FILE_OPEN: c_int = 5;
+    pub(crate) const FILE_RESIZE: c_int = 6;
+    pub(crate) const FILE_CLOSE: c_int = 7;
+}
 
 /// `H5FD_file_image_callbacks_t`
 #[repr(C)]
@@ -48,6 +54,22 @@ unsafe impl Send for ImageCallbacks {}
 // SAFETY: as above.
 unsafe impl Sync for ImageCallbacks {}
 
+impl Default for ImageCallbacks {
+    /// Those of the C library.
+    fn default() -> Self {
+        let functions = H5FD_file_image_callbacks_t {
+            image_malloc: None,
+            image_memcpy: None,
+            image_realloc: None,
+            image_free: None,
+            udata_copy: None,
+            udata_free: None,
+            udata: std::ptr::null_mut(),
+        };
+        ImageCallbacks { functions, data: Opaque(std::ptr::null_mut()) }
+    }
+}
+
 impl ImageCallbacks {
     fn new(functions: H5FD_file_image_callbacks_t) -> Fallible<Self> {
         let data = match (functions.udata.is_null(), functions.udata_copy) {
@@ -59,8 +81,9 @@ impl ImageCallbacks {
         Ok(ImageCallbacks { functions, data: Opaque(data) })
     }
 
-    /// Copies an image the way the program wants it, and returns its own copy.
-    fn copied(&self, image: &[u8], op: c_int) -> Option<*mut c_void> {
+    /// Copies an image the way the program wants it. Programs may share their buffer instead: their functions see the addresses of
+    /// both, and every use of them.
+    pub(crate) fn copied(&self, image: &[u8], op: c_int) -> Option<*mut c_void> {
         let functions = &self.functions;
         let memory = match functions.image_malloc {
             // SAFETY: the program passes the function with its data.
@@ -82,13 +105,56 @@ impl ImageCallbacks {
         Some(memory)
     }
 
-    fn free(&self, memory: *mut c_void, op: c_int) {
+    /// Returns memory of another size with the same content. NULL is no memory yet.
+    pub(crate) fn resized(&self, memory: *mut c_void, size: usize) -> Option<*mut c_void> {
+        let resized = match self.functions.image_realloc {
+            // SAFETY: the memory came from the program's own functions.
+            Some(realloc) => unsafe { realloc(memory, size, image_op::FILE_RESIZE, self.data.0) },
+            // SAFETY: the memory came from `allocate`.
+            None => unsafe { crate::ffi::reallocate(memory, size) },
+        };
+        (!resized.is_null()).then_some(resized)
+    }
+
+    pub(crate) fn free(&self, memory: *mut c_void, op: c_int) {
         match self.functions.image_free {
             // SAFETY: the memory came from the program's own function.
             Some(free) => drop(unsafe { free(memory, op, self.data.0) }),
             // SAFETY: the memory came from `allocate`.
             None => unsafe { crate::ffi::free(memory) },
         }
+    }
+}
+
+/// The initial content of a file in memory, in memory of the program's functions where it has any.
+pub struct FileImage {
+    memory: Opaque,
+    len: usize,
+    callbacks: Arc<ImageCallbacks>,
+}
+
+impl FileImage {
+    fn copy_of(image: &[u8], callbacks: Arc<ImageCallbacks>) -> Fallible<Self> {
+        let copied = callbacks.copied(image, image_op::LIST_SET);
+        let failed = || Failure::new(Major::RESOURCE, Minor::CANTALLOC, "image malloc callback failed");
+        Ok(FileImage { memory: Opaque(copied.ok_or_else(failed)?), len: image.len(), callbacks })
+    }
+
+    /// Returns its bytes, where the program's functions know them.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        Bytes(self.memory.0).read(self.len, "image").unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for FileImage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileImage").field("bytes", &self.bytes()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for FileImage {
+    fn drop(&mut self) {
+        self.callbacks.free(self.memory.0, image_op::LIST_CLOSE);
     }
 }
 
@@ -108,21 +174,18 @@ api! { PLIST:
             return Err(Failure::argument("inconsistent buf_ptr and buf_len"));
         }
         let callbacks = read(fapl_id, |access| access.image_callbacks.clone())?;
-        let mut image = Bytes(buf_ptr).read(buf_len, "image")?.to_vec();
-        // Programs may share their buffer instead of copying it: their functions see every use of it.
-        if let (Some(callbacks), true) = (&callbacks, buf_len > 0) {
-            let copied = callbacks.copied(&image, OP_SET);
-            let copied = copied.ok_or_else(|| Failure::new(Major::RESOURCE, Minor::CANTALLOC, "image malloc callback failed"))?;
-            image = Bytes(copied).read(buf_len, "image")?.to_vec();
-            callbacks.free(copied, OP_CLOSE);
-        }
-        change(fapl_id, &["file_image_info"], |access| access.image = (buf_len > 0).then(|| Arc::new(image)))
+        let bytes = Bytes(buf_ptr).read(buf_len, "image")?;
+        let image = match bytes {
+            [] => None,
+            bytes => Some(Arc::new(FileImage::copy_of(bytes, callbacks.unwrap_or_default())?)),
+        };
+        change(fapl_id, &["file_image_info"], |access| access.image = image)
     }
 
     /// Returns the initial content of a file in memory, which the program frees.
     fn H5Pget_file_image(fapl_id: hid_t, buf_ptr_ptr: Out<*mut c_void>, buf_len_ptr: Out<usize>) -> herr_t {
-        let (image, callbacks) = read(fapl_id, |access| (access.image.clone(), access.image_callbacks.clone()))?;
-        buf_len_ptr.put(image.as_ref().map_or(0, |image| image.len()));
+        let image = read(fapl_id, |access| access.image.clone())?;
+        buf_len_ptr.put(image.as_ref().map_or(0, |image| image.len));
         if !buf_ptr_ptr.is_wanted() {
             return Ok(());
         }
@@ -130,14 +193,7 @@ api! { PLIST:
             buf_ptr_ptr.put(std::ptr::null_mut());
             return Ok(());
         };
-        let copied = match callbacks {
-            Some(callbacks) => callbacks.copied(&image, OP_GET),
-            None => Some(allocate(image.len())).filter(|memory| !memory.is_null()).inspect(|memory| {
-                if let Ok(bytes) = Bytes(*memory).write(image.len(), "image") {
-                    bytes.copy_from_slice(&image);
-                }
-            }),
-        };
+        let copied = image.callbacks.copied(image.bytes(), image_op::LIST_GET);
         let copied = copied.ok_or_else(|| Failure::new(Major::RESOURCE, Minor::NOSPACE, "unable to allocate copy"))?;
         buf_ptr_ptr.put(copied);
         Ok(())
@@ -173,15 +229,7 @@ api! { PLIST:
                 };
                 H5FD_file_image_callbacks_t { udata, ..callbacks.functions }
             }
-            None => H5FD_file_image_callbacks_t {
-                image_malloc: None,
-                image_memcpy: None,
-                image_realloc: None,
-                image_free: None,
-                udata_copy: None,
-                udata_free: None,
-                udata: std::ptr::null_mut(),
-            },
+            None => ImageCallbacks::default().functions,
         };
         callbacks_ptr.put(functions);
         Ok(())

@@ -25,9 +25,13 @@ fn bytes_for(bits: u16) -> u32 {
     }
 }
 
-/// Returns whether a small float is one of those that half precision holds.
+/// Returns whether a small float is one of those that half precision holds. Programs built for libhdf5 before 1.14.4 know no type of
+/// this machine for it, and print its bytes; they got single precision.
 fn fits_half(float: &Float) -> bool {
-    float.exponent_bits <= 5 && float.mantissa_bits <= 10 && float.normalization == Normalization::Implied
+    crate::h5::is_known_to_programs(1, 14, 4)
+        && float.exponent_bits <= 5
+        && float.mantissa_bits <= 10
+        && float.normalization == Normalization::Implied
 }
 
 fn native_float(float: &Float) -> Fallible<Datatype> {

@@ -7,7 +7,7 @@ pub mod functions;
 pub mod refused_functions;
 
 use std::ffi::{c_int, c_void};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Once};
 
 use hyperslab::Environment;
 use hyperslab::vol::{Capability, Registry, libhdf5};
@@ -52,8 +52,8 @@ const ALIASES: [(&str, c_int, &str); 2] = [("LOG", 514, "log"), ("daos", 4004, "
 
 /// Returns the bits of `H5VL_CAP_FLAG_…` for what a connector can do.
 fn flags_of(capability: &Capability, is_native: bool) -> u64 {
-    // Threads, datasets, files, groups, links, objects, iteration, sizes, access by index, property lists, flush.
-    let always = 0x1 | 0x1_9fe0 | 0x1f00_0000 & !0x80_0000;
+    // Threads, datasets, files, groups, links, objects, iteration, sizes, access by index, property lists.
+    let always = 0x1 | 0x1_9fe0 | 0x0f00_0000;
     let pairs = [
         (is_native, 0x4),
         (capability.attributes, 0x18),
@@ -63,6 +63,8 @@ fn flags_of(capability: &Capability, is_native: bool) -> u64 {
         (capability.attribute_references, 0x20_0000),
         (capability.committed_datatypes, 0x40_0000),
         (capability.creation_order, 0x80_0000),
+        // One flag for flush, which all have, and refresh.
+        (capability.refresh, 0x1000_0000),
         (capability.external_links, 0x2000_0000),
         (capability.hard_links, 0x4000_0000),
         (capability.soft_links, 0x8000_0000),
@@ -189,7 +191,21 @@ pub fn register(connector: Arc<ConnectorHandle>) -> hid_t {
     ids::register(Object::Connector(connector))
 }
 
+/// Registers the connector of the environment, which libhdf5 does when it starts. A setting that cannot be read shows when a file is
+/// opened.
+fn register_default() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        if let Ok(choice) = default_connector()
+            && choice.connector.name != NATIVE
+        {
+            ids::register(Object::Connector(choice.connector));
+        }
+    });
+}
+
 fn registered_id(is_it: impl Fn(&ConnectorHandle) -> bool) -> Option<hid_t> {
+    register_default();
     if predefined(NATIVE_SERIAL).is_some_and(|native| is_it(&native)) {
         return Some(NATIVE_ID);
     }

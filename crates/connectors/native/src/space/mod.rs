@@ -11,6 +11,8 @@ use files::DataKind;
 use model::properties::SpaceStrategy;
 use model::{Error, Result};
 
+use vol::FilePlacement;
+
 use crate::format::Address;
 use members::MemberPools;
 use pool::{Pool, round_up};
@@ -65,11 +67,13 @@ pub(crate) struct Policy {
     pub(crate) threshold: u64,
     /// Bytes of a page, in a file of pages.
     pub(crate) page_bytes: Option<u64>,
+    /// Where space is taken, in a file without pages.
+    placement: FilePlacement,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Policy { reuses: true, threshold: 1, page_bytes: None }
+        Policy { reuses: true, threshold: 1, page_bytes: None, placement: FilePlacement::default() }
     }
 }
 
@@ -80,6 +84,24 @@ impl Policy {
             reuses: matches!(strategy, SpaceStrategy::FsmAggregate | SpaceStrategy::Page),
             threshold,
             page_bytes: is_paged.then_some(page_bytes),
+            placement: FilePlacement::default(),
+        }
+    }
+
+    /// Returns the policy with what the opener of a file asks for.
+    pub(crate) fn with_placement(self, placement: FilePlacement) -> Self {
+        Policy { placement, ..self }
+    }
+
+    /// Returns what the address of so many bytes is a multiple of.
+    fn alignment_of(&self, len: u64) -> u64 {
+        match self.placement {
+            FilePlacement { alignment_threshold, alignment, .. }
+                if alignment > 1 && len >= alignment_threshold =>
+            {
+                alignment
+            }
+            _ => ALIGNMENT,
         }
     }
 
@@ -114,6 +136,8 @@ pub(crate) struct Space {
     committed_end: u64,
     /// Members after the first, in a file of several.
     members: Option<MemberPools>,
+    /// Start and end of what is set aside for metadata; nothing else goes there before the file is closed.
+    metadata_block: Option<(u64, u64)>,
 }
 
 impl Space {
@@ -129,6 +153,7 @@ impl Space {
             recent: Pool::default(),
             committed_end: end,
             members: None,
+            metadata_block: None,
         }
     }
 
@@ -160,7 +185,7 @@ impl Space {
         let in_member = self.members.as_mut().and_then(|members| members.take(len, kind));
         let at = match (in_member, self.policy.page_bytes) {
             (Some(at), _) => at,
-            (None, None) => self.allocate_anywhere(len),
+            (None, None) => self.allocate_anywhere(len, Use::of(kind)),
             (None, Some(page)) if len < page => self.allocate_in_page(len, page, Use::of(kind)),
             (None, Some(page)) => self.allocate_pages(len, page),
         };
@@ -175,15 +200,55 @@ impl Space {
         self.members.as_ref().is_some_and(|members| members.serves(at))
     }
 
-    fn allocate_anywhere(&mut self, len: u64) -> u64 {
+    fn allocate_anywhere(&mut self, len: u64, what: Use) -> u64 {
+        let block_bytes = self.policy.placement.metadata_block_bytes;
+        if block_bytes > 0 && self.metadata_block.is_none() {
+            self.set_metadata_aside(block_bytes);
+        }
+        if what == Use::Metadata && len <= block_bytes {
+            return self.allocate_in_metadata_block(len, block_bytes);
+        }
+        self.allocate_aligned(len, self.policy.alignment_of(len))
+    }
+
+    fn allocate_aligned(&mut self, len: u64, alignment: u64) -> u64 {
         let pool = &mut self.free[Class::Metadata as usize];
-        if let Some(at) = pool.take(len, ALIGNMENT) {
+        if let Some(at) = pool.take(len, alignment) {
             return at;
         }
-        let at = round_up(self.end, ALIGNMENT);
+        let at = round_up(self.end, alignment);
         pool.insert(self.end, at - self.end, 0..u64::MAX);
         self.end = at.saturating_add(len);
         at
+    }
+
+    fn set_metadata_aside(&mut self, bytes: u64) {
+        self.release_metadata_block();
+        let at = self.allocate_aligned(bytes, self.policy.alignment_of(bytes));
+        self.metadata_block = Some((at, at.saturating_add(bytes)));
+    }
+
+    fn allocate_in_metadata_block(&mut self, len: u64, block_bytes: u64) -> u64 {
+        let alignment = self.policy.alignment_of(len);
+        let fitting = |(start, end): (u64, u64)| {
+            let at = round_up(start, alignment);
+            (at.saturating_add(len) <= end).then_some((start, at, end))
+        };
+        let found = self.metadata_block.and_then(fitting).or_else(|| {
+            self.set_metadata_aside(block_bytes);
+            self.metadata_block.and_then(fitting)
+        });
+        let Some((start, at, end)) = found else { return self.allocate_aligned(len, alignment) };
+        self.free[Class::Metadata as usize].insert(start, at - start, 0..u64::MAX);
+        self.metadata_block = Some((at + len, end));
+        at
+    }
+
+    /// What is left of the space for metadata may be used for anything.
+    pub(crate) fn release_metadata_block(&mut self) {
+        if let Some((start, end)) = self.metadata_block.take() {
+            self.free[Class::Metadata as usize].insert(start, end - start, 0..u64::MAX);
+        }
     }
 
     /// Small things share pages with others of their use, and never cross into the next one.

@@ -132,3 +132,25 @@ fn what_is_below_the_threshold_is_not_kept() {
     space.release(b, 56, Use::Metadata);
     assert_eq!(space.commit().collect::<Vec<_>>(), [(144, 56)]);
 }
+
+#[test]
+fn large_things_start_at_a_multiple_of_the_alignment() {
+    let placement = FilePlacement { alignment_threshold: 1000, alignment: 4096, ..FilePlacement::default() };
+    let mut space = Space::new(Policy::default().with_placement(placement), 100);
+    assert_eq!(space.allocate(1000, DataKind::Raw), Address(4096));
+    // What lies before is free for small things.
+    assert_eq!(space.allocate(999, DataKind::Raw), Address(104));
+    assert_eq!(space.allocate(1001, DataKind::Raw), Address(8192));
+}
+
+#[test]
+fn metadata_has_a_block_of_its_own_until_it_is_given_back() {
+    let placement = FilePlacement { metadata_block_bytes: 4096, ..FilePlacement::default() };
+    let mut space = Space::new(Policy::default().with_placement(placement), 200);
+    assert_eq!(space.allocate(16, DataKind::Raw), Address(200 + 4096));
+    assert_eq!(space.allocate(100, DataKind::ObjectHeader), Address(200));
+    assert_eq!(space.allocate(100, DataKind::ObjectHeader), Address(304));
+    assert!(space.allocate(100, DataKind::Raw).0 > 4296);
+    space.release_metadata_block();
+    assert_eq!(space.allocate(100, DataKind::Raw), Address(408));
+}

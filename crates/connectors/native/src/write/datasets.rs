@@ -123,8 +123,11 @@ impl Writer {
         let bytes = bytes.ok_or_else(|| Error::limit("create dataset").with("elements", count))?;
         let invalid = |problem: &str| Err(Error::invalid("create dataset").with("problem", problem));
         let chunked = matches!(op.create.layout, LayoutProperty::Chunked { .. });
-        if !chunked && op.space.is_resizable() && !matches!(op.create.layout, LayoutProperty::Virtual(_)) {
-            return invalid("only a chunked dataset can change its extent");
+        match &op.create.layout {
+            LayoutProperty::Chunked { .. } | LayoutProperty::Virtual(_) => {}
+            LayoutProperty::External(list) => check_external(op, datatype, list)?,
+            _ if op.space.is_resizable() => return invalid("only a chunked dataset can change its extent"),
+            _ => {}
         }
         if !chunked && !op.create.filters.is_empty() {
             return invalid("only a chunked dataset can have filters");
@@ -163,6 +166,25 @@ impl Storage {
         }
         let heap = self.store_local_heap(&names)?;
         external_files::encode(heap, &slots, sizes)
+    }
+}
+
+/// Returns an error if external files cannot hold what a dataset may grow to. Its elements follow each other, so that only the first
+/// dimension can grow.
+fn check_external(op: &OpDatasetCreate, datatype: &Datatype, list: &[ExternalFile]) -> Result<()> {
+    let invalid = |problem: &str| Err(Error::invalid("create dataset").with("problem", problem));
+    let (dims, max_dims) = (op.space.dims(), op.space.max_dims());
+    if dims.iter().zip(max_dims).skip(1).any(|(now, most)| now != most) {
+        return invalid("only the first dimension of external data can grow");
+    }
+    if list.iter().any(|file| file.size == u64::MAX) {
+        return Ok(());
+    }
+    let capacity = list.iter().fold(0u64, |sum, file| sum.saturating_add(file.size));
+    let most = max_dims.iter().try_fold(u64::from(datatype.size()), |bytes, dim| bytes.checked_mul(*dim));
+    match most {
+        Some(bytes) if bytes <= capacity => Ok(()),
+        _ => invalid("external files are too small for the extent that the dataset may have"),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::dataspace::Format;
-use model::properties::AllocTime;
+use model::properties::{AllocTime, Layout as LayoutProperty};
 use model::{Error, Result, Selection};
 
 use super::Writer;
@@ -23,6 +23,9 @@ impl Writer {
     /// Changes the extent. What is cut off is gone: growing again shows the fill value.
     pub(crate) fn dataset_resize(&mut self, at: Address, dims: &[u64]) -> Result<()> {
         let dataset = self.dataset(at)?;
+        if matches!(dataset.info.create.layout, LayoutProperty::External(_)) {
+            return self.resize_external(&dataset, dims);
+        }
         let Layout::Chunked(layout) = &dataset.layout else {
             return Err(Error::invalid("resize dataset").with("problem", "it is not chunked"));
         };
@@ -46,6 +49,19 @@ impl Writer {
             self.fill_shown(at, &old_dims)?;
         }
         if time == AllocTime::Early { self.allocate_early(at) } else { Ok(()) }
+    }
+
+    /// Changes the extent of external data: elements stay where they are.
+    fn resize_external(&mut self, dataset: &Dataset, dims: &[u64]) -> Result<()> {
+        let space = dataset.info.space.resized(dims)?;
+        let too_large = || Error::limit("resize dataset").with("dims", format!("{dims:?}"));
+        let bytes =
+            space.element_count()?.checked_mul(dataset.element_bytes() as u64).ok_or_else(too_large)?;
+        let format = Format { length_bytes: self.storage.sizes.length as u8 };
+        let body = space.encode(self.versions.dataspace(), &format)?;
+        self.chunks.take_current();
+        self.objects.load(dataset.address)?.set(kind::DATASPACE, 0, body);
+        self.set_layout(dataset.address, &Layout::Contiguous { address: None, bytes: Some(bytes) })
     }
 
     /// Gives a dataset another extent, which its header gets when it is laid out.

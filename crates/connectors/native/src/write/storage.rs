@@ -246,6 +246,7 @@ impl Storage {
     /// The last commit shall make the file as short as it can be.
     pub(super) fn give_back_end(&mut self, durability: Durability) {
         self.free_finished();
+        self.allocator.space.release_metadata_block();
         let is_shorter = self.used_end(durability) < self.allocator.space.end();
         self.transaction.is_changed |= is_shorter || self.is_allocation_stale();
     }
