@@ -118,11 +118,7 @@ fn info(group: &Found) -> Fallible<H5G_info_t> {
 
 /// Returns the group of an identifier of any object that is one.
 fn group(id: hid_t) -> Fallible<Found> {
-    let found = Found::of(&*handles::location(id)?);
-    match found.kind()? {
-        ObjectKind::Group => Ok(found),
-        _ => Err(Failure::new(Major::ARGS, Minor::BADTYPE, "not a group")),
-    }
+    Ok(Found::of(&*handles::group_or_file(id)?))
 }
 
 /// Returns what an object is, as version 1.6 counted.

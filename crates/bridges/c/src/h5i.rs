@@ -101,7 +101,8 @@ fn destroy(kind: c_int) -> Fallible<()> {
 api! { ID:
     /// Registers an object of a program's own type.
     fn H5Iregister(kind: c_int, object: *const c_void) -> hid_t {
-        user_type(kind)?;
+        let is_own = !(0..id_type::NTYPES).contains(&kind);
+        user_type(kind).map_err(|failure| if is_own { failure.as_minor(Minor::CANTREGISTER) } else { failure })?;
         Ok(ids::register(Object::User(kind, Opaque(object.cast_mut()))))
     }
 

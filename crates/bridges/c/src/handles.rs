@@ -374,6 +374,14 @@ pub fn datatype(id: hid_t) -> Fallible<Arc<TypeHandle>> {
 pub fn group(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
     ids::get(id, "a group", |object| match object {
         Object::Group(group) => Some(group),
+        _ => None,
+    })
+}
+
+/// Returns the group of an identifier; that of a file is its root group.
+pub fn group_or_file(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
+    ids::get(id, "a group (or file)", |object| match object {
+        Object::Group(group) => Some(group),
         Object::File(file) => Some(file.root()),
         _ => None,
     })

@@ -415,7 +415,7 @@ api! { ATTR:
 
     /// Returns the number of attributes of an object.
     fn H5Aget_num_attrs(id: hid_t) -> c_int {
-        let object = owner(id)?;
+        let object = handles::location(id)?;
         Ok(object.container().object_info(object.token)?.attributes as c_int)
     }
 }

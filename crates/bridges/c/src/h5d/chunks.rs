@@ -9,7 +9,7 @@ use crate::api;
 use crate::arguments::{Bytes, Out, Values};
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
-use crate::ffi::{HADDR_UNDEF, haddr_t, herr_t, hid_t, hsize_t};
+use crate::ffi::{H5S_ALL, HADDR_UNDEF, haddr_t, herr_t, hid_t, hsize_t};
 use crate::h5p::{self, Kind};
 use crate::handles::{self, ObjectHandle};
 use crate::listing::{Data, check_answer};
@@ -117,8 +117,11 @@ fn read_chunk(
 
 api! { DATASET:
     /// Returns the number of chunks that are stored.
-    fn H5Dget_num_chunks(id: hid_t, _space: hid_t, out: Out<hsize_t>) -> herr_t {
+    fn H5Dget_num_chunks(id: hid_t, space: hid_t, out: Out<hsize_t>) -> herr_t {
         let dataset = handles::dataset(id)?;
+        if space != H5S_ALL {
+            handles::space(space)?;
+        }
         shape(&dataset)?;
         out.put_required(count(&dataset)?, "nchunks")
     }

@@ -192,6 +192,9 @@ api! { EVENTSET:
 
     /// Waits for the operations of a set: all have ended.
     fn H5ESwait(id: hid_t, _timeout: u64, in_progress: Out<usize>, has_failed: Out<bool>) -> herr_t {
+        if id == H5ES_NONE {
+            return Ok(());
+        }
         let set = set(id)?;
         in_progress.put_required(0, "num_in_progress")?;
         has_failed.put_required(!set.0.lock().failed.is_empty(), "err_occurred")
@@ -199,6 +202,9 @@ api! { EVENTSET:
 
     /// Cancels the operations of a set: all have ended.
     fn H5EScancel(id: hid_t, not_cancelled: Out<usize>, has_failed: Out<bool>) -> herr_t {
+        if id == H5ES_NONE {
+            return Ok(());
+        }
         let set = set(id)?;
         not_cancelled.put_required(0, "num_not_canceled")?;
         has_failed.put_required(!set.0.lock().failed.is_empty(), "err_occurred")
@@ -206,6 +212,9 @@ api! { EVENTSET:
 
     /// Returns the number of operations that have not ended.
     fn H5ESget_count(id: hid_t, count: Out<usize>) -> herr_t {
+        if id == H5ES_NONE {
+            return Ok(());
+        }
         set(id)?;
         count.put(0);
         Ok(())
@@ -213,24 +222,36 @@ api! { EVENTSET:
 
     /// Returns the number of operations that were inserted.
     fn H5ESget_op_counter(id: hid_t, count: Out<u64>) -> herr_t {
+        if id == H5ES_NONE {
+            return Ok(());
+        }
         count.put(set(id)?.0.lock().count);
         Ok(())
     }
 
     /// Says whether an operation failed.
     fn H5ESget_err_status(id: hid_t, has_failed: Out<bool>) -> herr_t {
+        if id == H5ES_NONE {
+            return Ok(());
+        }
         has_failed.put(!set(id)?.0.lock().failed.is_empty());
         Ok(())
     }
 
     /// Returns the number of operations that failed.
     fn H5ESget_err_count(id: hid_t, count: Out<usize>) -> herr_t {
+        if id == H5ES_NONE {
+            return Ok(());
+        }
         count.put(set(id)?.0.lock().failed.len());
         Ok(())
     }
 
     /// Takes operations that failed out of a set.
     fn H5ESget_err_info(id: hid_t, count: usize, infos: Out<H5ES_err_info_t>, taken: Out<usize>) -> herr_t {
+        if id == H5ES_NONE {
+            return Ok(());
+        }
         let set = set(id)?;
         infos.check("err_info")?;
         if count == 0 {
@@ -260,6 +281,9 @@ api! { EVENTSET:
 
     /// Sets a function that is called when an operation is inserted.
     fn H5ESregister_insert_func(id: hid_t, function: InsertFunction, data: *mut c_void) -> herr_t {
+        if id == H5ES_NONE {
+            return Ok(());
+        }
         if function.is_none() {
             return Err(Failure::argument("NULL function callback pointer"));
         }
@@ -269,6 +293,9 @@ api! { EVENTSET:
 
     /// Sets a function that is called when an operation has ended.
     fn H5ESregister_complete_func(id: hid_t, function: CompleteFunction, data: *mut c_void) -> herr_t {
+        if id == H5ES_NONE {
+            return Ok(());
+        }
         if function.is_none() {
             return Err(Failure::argument("NULL function callback pointer"));
         }
@@ -278,6 +305,9 @@ api! { EVENTSET:
 
     /// Closes an event set.
     fn H5ESclose(id: hid_t) -> herr_t {
+        if id == H5ES_NONE {
+            return Ok(());
+        }
         ids::close(id, "an event set", |object| matches!(object, Object::EventSet(_)))
     }
 }

@@ -307,7 +307,7 @@ api! { FILE:
 
     /// Returns the size of a file.
     fn H5Fget_filesize(id: hid_t, size: Out<hsize_t>) -> herr_t {
-        size.put_required(storage_bytes(&handles::location(id)?.file.clone())?, "size")
+        size.put_required(storage_bytes(&*handles::file(id)?)?, "size")
     }
 
     /// Returns the end of what is allocated in a file.

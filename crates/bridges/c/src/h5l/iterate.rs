@@ -79,7 +79,7 @@ fn iterate_id<T: LinkInfo>(
     operator: Operator<T>,
     data: Data,
 ) -> Fallible<herr_t> {
-    let group = Found::of(&*handles::location(id)?);
+    let group = Found::of(&*handles::group_or_file(id)?);
     iterate(&group, id, Listing::new(index, order)?, position, operator, data)
 }
 
@@ -161,7 +161,7 @@ fn visit_id<T: LinkInfo>(
     operator: Operator<T>,
     data: Data,
 ) -> Fallible<herr_t> {
-    let group = Found::of(&*handles::location(id)?);
+    let group = Found::of(&*handles::group_or_file(id)?);
     visit(&group, id, Listing::new(index, order)?, operator, data)
 }
 

@@ -94,7 +94,7 @@ fn object(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
 }
 
 fn adjust(id: hid_t, by: i32) -> Fallible<()> {
-    let object = object(id)?;
+    let object = handles::location(id)?;
     object.file.check_writable()?;
     object.container().object_adjust_references(object.token, by)?;
     Ok(())
@@ -327,12 +327,12 @@ api! { OHDR:
 
     /// Commits what was written to the file of an object.
     fn H5Oflush(id: hid_t) -> herr_t {
-        flush(&*object(id)?, id)
+        flush(&*handles::location(id)?, id)
     }
 
     /// Forgets what is cached of an object.
     fn H5Orefresh(id: hid_t) -> herr_t {
-        let object = object(id)?;
+        let object = handles::location(id)?;
         Ok(object.container().object_refresh(object.token)?)
     }
 

@@ -82,7 +82,8 @@ fn encode_to(id: hid_t, buffer: Bytes, size: Out<usize>) -> Fallible<()> {
 
 api! { PLIST:
     /// Encodes a list; without a buffer only the size is returned.
-    fn H5Pencode2(plist_id: hid_t, buf: *mut c_void, nalloc: Out<usize>, _fapl_id: hid_t) -> herr_t {
+    fn H5Pencode2(plist_id: hid_t, buf: *mut c_void, nalloc: Out<usize>, fapl_id: hid_t) -> herr_t {
+        super::list_for(fapl_id, Kind::FileAccess)?;
         encode_to(plist_id, Bytes(buf), nalloc)
     }
 
