@@ -1,12 +1,10 @@
 //! Two hosts for real: client and server in two network namespaces joined by a veth pair. Where the machine does not
 //! allow it (it takes root and `ip`), the test says that it skips.
 
-mod common;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use common::{Folder, clients, group, storage};
+use crate::common::{Folder, clients, group, storage};
 use hyperslab_server::{Auth, Config, Listen, Rights, Server};
 use model::Selection;
 use model::properties::FileCreate;
@@ -66,12 +64,16 @@ fn client_and_server_on_two_hosts() {
         return testkit::oracles::missing("network namespaces (root, iproute2)");
     };
     let root = Folder::new();
-    let mut server =
-        half(&hosts.server, "the_server", ("HYPERSLAB_TEST_ROOT", &root.path().to_string_lossy()));
+    let mut server = half(
+        &hosts.server,
+        "namespaces::the_server",
+        ("HYPERSLAB_TEST_ROOT", &root.path().to_string_lossy()),
+    );
     let mut lines = BufReader::new(server.stdout.take().expect("output")).lines();
     let ready = |line: String| line.split_once("ready at ").map(|(_, location)| location.to_owned());
     let location = lines.find_map(|line| line.ok().and_then(ready)).expect("a location");
-    let client = half(&hosts.client, "the_client", ("HYPERSLAB_TEST_LOCATION", &location)).wait_with_output();
+    let client = half(&hosts.client, "namespaces::the_client", ("HYPERSLAB_TEST_LOCATION", &location))
+        .wait_with_output();
     server.kill().expect("killed");
     server.wait().expect("ended");
     let client = client.expect("ended");
@@ -107,7 +109,7 @@ fn the_client() {
     for number in 0..1000 {
         container.group_create(&group(root, &number.to_string())).unwrap();
     }
-    let data = common::bytes_dataset(&*container, "data", 16 << 20).unwrap();
+    let data = crate::common::bytes_dataset(&*container, "data", 16 << 20).unwrap();
     let bytes: Vec<u8> = (0..16u32 << 20).map(|n| (n / 3) as u8).collect();
     container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &bytes }]).unwrap();
     container.commit(Durability::Full).unwrap();

@@ -1,11 +1,8 @@
 //! Encrypted connections: who is whom. Certificates are made with `openssl`; without it these tests say that they skip.
-#![cfg(feature = "tls")]
-
-mod common;
 
 use std::process::Command;
 
-use common::{Folder, clients, group, in_memory};
+use crate::common::{Folder, clients, group, in_memory};
 use hyperslab_server::{Config, Server, TlsFiles};
 use model::properties::FileCreate;
 use vol::{FileAccess, Result};
@@ -103,7 +100,7 @@ fn try_with(server: &Server, folder: &Folder, options: &str) -> Result<u64> {
     let container = clients().create(&location, &FileCreate::default(), &FileAccess::write(), true)?;
     let root = container.info()?.root;
     container.group_create(&group(root, "x"))?;
-    let data = common::bytes_dataset(&*container, "data", 9 << 20)?;
+    let data = crate::common::bytes_dataset(&*container, "data", 9 << 20)?;
     let bytes: Vec<u8> = (0..9u32 << 20).map(|n| n as u8).collect();
     container.dataset_write(&[vol::OpWrite {
         dataset: data,

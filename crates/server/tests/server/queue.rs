@@ -1,10 +1,8 @@
 //! Operations that are not waited for: they are seen in their order, and every failure is reported.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{clients, group, in_folder, in_memory};
+use crate::common::{clients, group, in_folder, in_memory};
 use hyperslab_server::Server;
 use model::properties::FileCreate;
 use model::{CharacterSet, Dataspace, Datatype, Kind, LinkTarget, Selection};
@@ -42,7 +40,7 @@ fn what_was_queued_is_seen_by_what_follows() {
     assert_eq!(container.object_info(parent).unwrap().token, parent);
     let path = (0..100).map(|depth| format!("/g{depth}")).collect::<String>();
     assert_eq!(vol::path::token(&*container, root, &path, 16).unwrap(), parent);
-    let data = common::bytes_dataset(&*container, "data", 4).unwrap();
+    let data = crate::common::bytes_dataset(&*container, "data", 4).unwrap();
     container
         .dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &[1, 2, 3, 4] }])
         .unwrap();

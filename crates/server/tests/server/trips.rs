@@ -1,8 +1,6 @@
 //! Small calls cost one round trip, and a failed create leaves nothing behind.
 
-mod common;
-
-use common::{clients, group, in_folder, in_memory};
+use crate::common::{clients, group, in_folder, in_memory};
 use hyperslab_server::Server;
 use model::Kind;
 use model::properties::{FileCreate, SharedIndex};

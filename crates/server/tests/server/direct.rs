@@ -1,22 +1,16 @@
 //! Clients that read and write elements in the file themselves, under locks of the server.
 
-mod common;
-#[path = "common/process.rs"]
-mod process;
-#[path = "common/proxy.rs"]
-mod proxy;
-
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::{Folder, bytes_dataset, chunked, clients, group, storage};
+use crate::common::{Folder, bytes_dataset, chunked, clients, group, storage};
+use crate::process::Process;
+use crate::proxy::{Proxy, Trouble};
 use hyperslab_server::{Auth, Config, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, LinkTarget, Selection, Token};
-use process::Process;
-use proxy::{Proxy, Trouble};
 use vol::{Container, Durability, FileAccess, OpPlacement, OpRead, OpWrite};
 
 fn config(folder: &Folder) -> Config {
@@ -160,7 +154,7 @@ fn four_processes_create_and_write_without_talking_to_each_other() {
     let this = std::env::current_exe().unwrap();
     let start = |client: u64| {
         let mut command = Command::new(&this);
-        command.args(["--exact", "a_client_of_its_own", "--ignored"]);
+        command.args(["--exact", "direct::a_client_of_its_own", "--ignored"]);
         command.env("HYPERSLAB_TEST_LOCATION", server.direct_location("a.h5"));
         command.env("HYPERSLAB_TEST_CLIENT", client.to_string()).spawn().unwrap()
     };
@@ -248,7 +242,7 @@ fn another_folder_and_a_server_without_direct_access_are_told_in_one_line() {
     assert!(error.to_string().contains("not the folder that the server sees"), "{error}");
     let right = server.direct_location(&format!("a.h5?root={}", folder.path().display()));
     clients().open(&right, &FileAccess::read()).unwrap().close().unwrap();
-    let (plain, _folder) = common::in_folder().unwrap();
+    let (plain, _folder) = crate::common::in_folder().unwrap();
     create(&plain.location("a.h5")).close().unwrap();
     let error = clients().open(&plain.direct_location("a.h5"), &FileAccess::read()).unwrap_err();
     assert!(error.to_string().contains("not started for direct access"), "{error}");

@@ -1,12 +1,10 @@
 //! Locks on datasets that clients use in the file themselves: who waits for whom, and for how long.
 
-mod common;
-
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Folder, bytes_dataset, chunked, clients, group, storage};
+use crate::common::{Folder, bytes_dataset, chunked, clients, group, storage};
 use hyperslab_server::{Auth, Config, Listen, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, LinkTarget, Selection, Token};

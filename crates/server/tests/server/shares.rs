@@ -1,12 +1,10 @@
 //! Turns and delays: what one token costs the server is counted, and what it is refused again and again comes late.
 
-mod common;
-
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use common::raw::{Call, Raw};
-use common::{Folder, storage};
+use crate::common::raw::{Call, Raw};
+use crate::common::{Folder, storage};
 use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::Kind;
 use model::properties::FileCreate;

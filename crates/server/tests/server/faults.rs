@@ -2,22 +2,16 @@
 //!
 //! `HYPERSLAB_KILLS` says how often the server is killed under its clients (3; the full run is 50).
 
-mod common;
-#[path = "common/process.rs"]
-mod process;
-#[path = "common/proxy.rs"]
-mod proxy;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Folder, clients, group, in_memory, storage};
+use crate::common::{Folder, clients, group, in_memory, storage};
+use crate::process::Process;
+use crate::proxy::{Proxy, Trouble};
 use hyperslab_server::{Auth, Config, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Selection};
-use process::Process;
-use proxy::{Proxy, Trouble};
 use vol::{Container, Durability, FileAccess, OpList, OpRead, OpWrite, Result};
 
 /// Groups are numbered: what was made twice would fail, what was lost would be missing.
@@ -52,7 +46,7 @@ fn survives(trouble: Trouble, options: &str) {
     let container = std::iter::repeat_with(open).find_map(Result::ok).unwrap();
     make_groups(&*container, 300).unwrap();
     assert_eq!(names(&*container).unwrap(), (0..300).map(|n| format!("{n:06}")).collect::<Vec<_>>());
-    let data = common::bytes_dataset(&*container, "data", 3 << 20).unwrap();
+    let data = crate::common::bytes_dataset(&*container, "data", 3 << 20).unwrap();
     let bytes: Vec<u8> = (0..3u32 << 20).map(|n| (n * 7) as u8).collect();
     container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &bytes }]).unwrap();
     let mut back = vec![0; bytes.len()];
@@ -213,7 +207,7 @@ fn sixteen_clients_none_starves() {
     let container =
         clients().create(&server.location("a"), &FileCreate::default(), &FileAccess::write(), false).unwrap();
     let length = 8u64 << 20;
-    let data = common::bytes_dataset(&*container, "data", length).unwrap();
+    let data = crate::common::bytes_dataset(&*container, "data", length).unwrap();
     let bytes: Vec<u8> = (0..length).map(|n| (n >> 12) as u8).collect();
     container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &bytes }]).unwrap();
     // Each reads as much as all others together had to: a starved one would never end.

@@ -1,10 +1,8 @@
 //! Who is let in, what names lead to, what is removed, and what is reported and written down.
 
-mod common;
-
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use common::{Folder, clients, storage};
+use crate::common::{Folder, clients, storage};
 use hyperslab_server::{Auth, Config, Rights, Server};
 use model::Kind;
 use model::properties::FileCreate;

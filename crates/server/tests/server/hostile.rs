@@ -10,13 +10,11 @@
 //! - more connections, sessions and open objects than are allowed; drivers and files next to the container;
 //! - locks of others, too many at once, on what is not there, and the server's own marks: see `direct_locks.rs`, `direct.rs`.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use common::{Folder, clients, in_folder, in_memory, storage};
+use crate::common::{Folder, clients, in_folder, in_memory, storage};
 use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Selection};
@@ -144,7 +142,7 @@ fn an_answer_that_nobody_reads_ends_the_connection_and_nobody_else_waits() {
     let server = Server::start(&impatient()).unwrap();
     let bytes = 64 << 20;
     let container = create(&server, "large").unwrap();
-    let dataset = common::bytes_dataset(&*container, "data", bytes).unwrap();
+    let dataset = crate::common::bytes_dataset(&*container, "data", bytes).unwrap();
     let mut socket = connect(&server);
     assert_eq!(hello(&mut socket, None), Some(true));
     let access = FileAccess::read();
@@ -239,7 +237,7 @@ fn tokens_grant_what_they_say_and_nothing_else() {
     // Bob's container is read-only whatever he calls.
     let container = clients().open(&bob, &FileAccess::read()).unwrap();
     let root = container.info().unwrap().root;
-    assert_eq!(container.group_create(&common::group(root, "x")).unwrap_err().kind(), Kind::Denied);
+    assert_eq!(container.group_create(&crate::common::group(root, "x")).unwrap_err().kind(), Kind::Denied);
 }
 
 #[test]
@@ -271,7 +269,7 @@ fn more_than_is_allowed_is_refused() {
     let second = create(&server, "second").unwrap();
     assert_eq!(create(&server, "third").map(drop).unwrap_err().root_cause().kind(), Kind::Busy);
     let root = first.info().unwrap().root;
-    let group = first.group_create(&common::group(root, "x")).unwrap();
+    let group = first.group_create(&crate::common::group(root, "x")).unwrap();
     first.retain(root).unwrap();
     first.retain(root).unwrap();
     assert_eq!(first.retain(group).unwrap_err().kind(), Kind::Limit);

@@ -1,12 +1,10 @@
 //! Everything that a client can ask for, and who may: the table in `docs/serve.md`, asserted against a server.
 
-mod common;
-
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
-use common::Folder;
-use common::raw::{Call, Raw};
+use crate::common::Folder;
+use crate::common::raw::{Call, Raw};
 use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Result};
@@ -36,7 +34,8 @@ fn server(folder: &Folder) -> (Server, SocketAddr) {
     let auth = Auth::Tokens(Rights::parse(RIGHTS).unwrap());
     // Most of what is asked here is refused.
     let limits = ServerLimits { offence_delay_max: std::time::Duration::ZERO, ..ServerLimits::default() };
-    let config = Config { auth, limits, direct: true, ..Config::local(common::storage(), folder.path()) };
+    let config =
+        Config { auth, limits, direct: true, ..Config::local(crate::common::storage(), folder.path()) };
     let server = Server::start(&config).unwrap();
     let Listen::Tcp(address) = *server.listen() else { panic!("not TCP") };
     (server, address)
@@ -146,7 +145,7 @@ fn requests(session: Id) -> Vec<(String, Access, Ask)> {
         let ask = in_session(move |client| client.call(code, Call::default()).map(drop));
         (format!("`{}`", code.name()), code.access(), ask)
     }));
-    let registry = common::storage();
+    let registry = crate::common::storage();
     let known = registry.extensions().map(|known| known.name);
     for name in known.chain(["any other name"]) {
         all.push((format!("`optional` {name}"), registry.extension_access(name), optional(name)));

@@ -1,12 +1,10 @@
 //! What one client can take: memory is refused with an error that says what wanted how much, and given back.
 
-mod common;
-
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use common::raw::{Call, Raw};
-use common::{Folder, storage};
+use crate::common::raw::{Call, Raw};
+use crate::common::{Folder, storage};
 use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Selection};
@@ -51,7 +49,7 @@ fn with_value(folder: &Folder, name: &str) -> (Vec<u8>, model::Token) {
         OpAttributeCreate { object: root, name: "value".into(), charset, datatype, committed: None, space };
     file.attribute_create(&attribute).unwrap();
     file.attribute_write(root, "value", &value).unwrap();
-    common::bytes_dataset(&*file, "data", 12 << 20).unwrap();
+    crate::common::bytes_dataset(&*file, "data", 12 << 20).unwrap();
     file.close().unwrap();
     (id, root)
 }
@@ -221,7 +219,7 @@ fn silent_connections_keep_nobody_out() {
     let _slow: Vec<_> = (0..64).map(|_| std::net::TcpStream::connect(http).unwrap()).collect();
     let since = Instant::now();
     let location = server.location("a.h5?token=readreadreadread");
-    common::clients().open(&location, &FileAccess::read()).unwrap().info().unwrap();
+    crate::common::clients().open(&location, &FileAccess::read()).unwrap().info().unwrap();
     let mut health = std::net::TcpStream::connect(http).unwrap();
     std::io::Write::write_all(&mut health, b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
     let mut answer = String::new();

@@ -1,0 +1,15 @@
+//! Tests of what a user of the crate calls, one module for each subject. One program: linking takes longer than running.
+
+mod drivers;
+mod dropped;
+mod extensions;
+mod extents;
+mod files;
+mod maps;
+mod member_files;
+mod metno;
+mod reference_kinds;
+mod refused;
+mod strings;
+mod transfers;
+mod virtual_writes;

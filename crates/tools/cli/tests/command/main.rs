@@ -1,0 +1,12 @@
+//! Tests of subcommands, one module for each. One program: linking takes longer than running.
+
+mod copy;
+mod diff;
+mod diff_maps;
+mod dump;
+mod dump_json;
+mod filters;
+mod log;
+mod objects;
+mod serve;
+mod vol;
