@@ -78,6 +78,7 @@ enum hyperslab_error_kind {
 #define HYPERSLAB_CAN_COMMENTS (1ull << 21)
 #define HYPERSLAB_CAN_TIMES (1ull << 22)
 #define HYPERSLAB_CAN_PERSISTENT (1ull << 23)
+#define HYPERSLAB_CAN_REFRESH (1ull << 24)
 
 /* Operations of a container: hyperslab_request.code. Numbers never change their meaning. */
 #define HYPERSLAB_OPERATIONS(X) \

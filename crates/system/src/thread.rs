@@ -1,4 +1,4 @@
-//! Threads, as in [`std::thread`], on the [clock](crate::clock) of this crate.
+//! Threads, as in [`std::thread`], on the clock of this crate ([`crate::clock`]).
 
 use std::io;
 use std::time::Duration;

@@ -83,7 +83,11 @@ pub(crate) fn create(
 pub(crate) fn hard_target(file: &FileHandle, object: &Found) -> Fallible<LinkTarget> {
     match object.file.is_same(file) {
         true => Ok(LinkTarget::Hard(object.token)),
-        false => Err(Failure::new(Major::LINK, Minor::CANTINIT, "interfile hard links are not allowed")),
+        false => Err(Failure::new(
+            Major::LINK,
+            Minor::CANTCREATE,
+            "source and destination should be in the same file",
+        )),
     }
 }
 

@@ -108,6 +108,10 @@ pub(crate) fn storage(file: &Reader, dataset: &Dataset) -> Result<StorageInfo> {
     let bytes = logical_bytes(dataset)?;
     let whole = |is_there: bool| if is_there { Allocation::Full } else { Allocation::None };
     Ok(match (&dataset.info.create.layout, &dataset.layout) {
+        // As the header says: libhdf5 does not change it when external data grows.
+        (LayoutProperty::External(_), Layout::Contiguous { bytes: Some(stored), .. }) => {
+            StorageInfo::new(*stored, Allocation::Full)
+        }
         (LayoutProperty::External(_), _) => StorageInfo::new(bytes, Allocation::Full),
         (_, Layout::Compact { data }) => StorageInfo::new(data.len() as u64, Allocation::Full),
         (_, Layout::Contiguous { address, .. }) => {
