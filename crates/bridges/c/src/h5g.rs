@@ -118,7 +118,11 @@ fn info(group: &Found) -> Fallible<H5G_info_t> {
 
 /// Returns the group of an identifier of any object that is one.
 fn group(id: hid_t) -> Fallible<Found> {
-    Ok(Found::of(&*handles::group_or_file(id)?))
+    let found = Found::of(&*handles::location(id)?);
+    match found.kind()? {
+        ObjectKind::Group => Ok(found),
+        _ => Err(Failure::new(Major::ARGS, Minor::BADTYPE, "not a group")),
+    }
 }
 
 /// Returns what an object is, as version 1.6 counted.
@@ -221,7 +225,7 @@ api! { SYM:
     /// Returns what a group is.
     fn H5Gget_info(id: hid_t, out: Out<H5G_info_t>) -> herr_t {
         out.check("info struct")?;
-        out.put(info(&group(id)?)?);
+        out.put(info(&Found::of(&*handles::group_or_file(id)?))?);
         Ok(())
     }
 
@@ -311,7 +315,7 @@ api! { SYM:
 
     /// Returns the number of links in a group.
     fn H5Gget_num_objs(id: hid_t, count: Out<hsize_t>) -> herr_t {
-        let group = group(id)?;
+        let group = handles::group_or_file(id)?;
         count.put_required(group.container().group_info(group.token)?.links, "number of objects")
     }
 

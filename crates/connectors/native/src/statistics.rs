@@ -15,6 +15,7 @@ use crate::object::footprint::{self, Ranges};
 use crate::object::header::{self, Header};
 use crate::object::{btree2, dataset, fractal_heap};
 use crate::reader::Reader;
+use crate::write::Writer;
 
 /// Type of the message that holds nothing.
 const NOTHING: u16 = 0;
@@ -146,6 +147,12 @@ pub(crate) fn file(file: &Reader) -> Result<FileMetadata> {
         free_bytes,
         section_bytes,
     })
+}
+
+/// Returns the free space that a writer knows of.
+pub(crate) fn of_writer(writer: &Writer) -> FileMetadata {
+    let section_bytes = writer.storage.free_sections();
+    FileMetadata { free_bytes: section_bytes.iter().sum(), section_bytes, ..FileMetadata::default() }
 }
 
 /// Returns bytes of a dataset's chunk index and of its mappings to other datasets.

@@ -43,10 +43,11 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
             let view = c.view(object)?;
             statistics::object(view.file, &*view.header(object)?)
         })
-        .on::<FileMetadata>(|()| match &c.file.writer {
-            None => statistics::file(c.open_file()?),
-            // What a writer has not committed yet is nowhere.
-            Some(_) => {
+        .on::<FileMetadata>(|()| match (&c.file.writer, c.reading()?) {
+            (None, _) => statistics::file(c.open_file()?),
+            // Structures that a writer has not committed yet are nowhere. What is free it knows.
+            (Some(_), Some(writer)) => Ok(statistics::of_writer(&writer)),
+            (Some(_), None) => {
                 Err(Error::unsupported("read file metadata").with("problem", "it is open for writing"))
             }
         })

@@ -98,6 +98,11 @@ pub(super) struct Transaction {
 }
 
 impl Storage {
+    /// Returns the size of each range that is free.
+    pub(crate) fn free_sections(&self) -> Vec<u64> {
+        self.allocator.space.free().map(|(_, _, len)| len).collect()
+    }
+
     /// Nothing changed yet.
     pub(super) fn new(reader: &Reader, policy: Policy, staged_bytes_max: u64) -> Self {
         let Store { shared, superblock, limits, .. } = &reader.store;
