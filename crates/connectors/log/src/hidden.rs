@@ -54,7 +54,8 @@ pub(crate) fn shown_group(mut info: GroupInfo, own: Option<&Link>) -> GroupInfo 
     if let Some(own) = own {
         info.links = info.links.saturating_sub(1);
         if own.creation_order.is_some() {
-            info.creation_order_next -= 1;
+            // The log's own link keeps the group's count going where a user sees it emptied.
+            info.creation_order_next = if info.links == 0 { 0 } else { info.creation_order_next - 1 };
         }
     }
     info
