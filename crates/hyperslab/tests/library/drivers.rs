@@ -1,38 +1,12 @@
 //! Virtual file drivers through the public crate, with h5py as the other side.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use hyperslab::vol::LibVersion;
 use hyperslab::{Durability, File, FileAccess, Kind};
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("hyperslab-drivers-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use crate::folder::Folder;
 
 fn python(script: &str, folder: &Path) {
     let output = Command::new("python3").args(["-c", script]).current_dir(folder).output().unwrap();
@@ -51,7 +25,7 @@ const VERSIONS: [LibVersion; 3] = [LibVersion::Earliest, LibVersion::V18, LibVer
 
 #[test]
 fn an_unknown_driver_is_an_error_that_names_the_known_ones_and_nothing_is_created() {
-    let folder = Folder::new("unknown");
+    let folder = Folder::new("drivers-unknown");
     std::fs::write(folder.path("there.h5"), b"something").unwrap();
     for driver in ["nonsense", "mpio", "direct", "log", "family{colour=red}", "core{increment=many}", "a | b"]
     {
@@ -77,7 +51,7 @@ fn an_unknown_driver_is_an_error_that_names_the_known_ones_and_nothing_is_create
 #[test]
 fn families_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
     for version in VERSIONS {
-        let folder = Folder::new(&format!("family-ours-{version:?}"));
+        let folder = Folder::new(&format!("drivers-family-ours-{version:?}"));
         let path = folder.path("f%02d.h5");
         let mut access = FileAccess::write().with_driver("family{member_bytes=4096}");
         access.version_low = version;
@@ -123,7 +97,7 @@ fn families_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
 #[test]
 fn families_of_h5py_are_changed_by_us() {
     for libver in ["earliest", "latest"] {
-        let folder = Folder::new(&format!("family-theirs-{libver}"));
+        let folder = Folder::new(&format!("drivers-family-theirs-{libver}"));
         python(
             &format!(
                 "import h5py, numpy\n\
@@ -152,7 +126,7 @@ fn families_of_h5py_are_changed_by_us() {
 
 #[test]
 fn a_family_is_replaced_with_other_members_and_leaves_nothing_of_the_old_one() {
-    let folder = Folder::new("family-replaced");
+    let folder = Folder::new("drivers-family-replaced");
     let path = folder.path("f%d.h5");
     let file = create(&path, &FileAccess::write().with_driver("family{member_bytes=2048}")).unwrap();
     file.new_dataset_builder().with_data(&numbers(4000)).create("old").unwrap();
@@ -172,7 +146,7 @@ fn a_family_is_replaced_with_other_members_and_leaves_nothing_of_the_old_one() {
 
 #[test]
 fn two_handles_of_a_family_see_one_state() {
-    let folder = Folder::new("family-shared");
+    let folder = Folder::new("drivers-family-shared");
     let path = folder.path("f%d.h5");
     let file = create(&path, &FileAccess::write().with_driver("family{member_bytes=2048}")).unwrap();
     let other = File::open_with(&path, &FileAccess::write()).unwrap();
@@ -182,7 +156,7 @@ fn two_handles_of_a_family_see_one_state() {
 
 #[test]
 fn core_with_a_backing_store_writes_at_a_commit_and_h5py_reads_it() {
-    let folder = Folder::new("core");
+    let folder = Folder::new("drivers-core");
     let path = folder.path("c.h5");
     let file = create(&path, &FileAccess::write().with_driver("core{increment=1024}")).unwrap();
     file.new_dataset_builder().with_data(&numbers(1000)).create("a").unwrap();
@@ -209,7 +183,7 @@ fn core_with_a_backing_store_writes_at_a_commit_and_h5py_reads_it() {
 
 #[test]
 fn core_without_a_backing_store_leaves_the_disk_alone() {
-    let folder = Folder::new("core-alone");
+    let folder = Folder::new("drivers-core-alone");
     let path = folder.path("c.h5");
     let access = FileAccess::write().with_driver("core{backing_store=false}");
     let file = create(&path, &access).unwrap();
@@ -228,7 +202,7 @@ fn core_without_a_backing_store_leaves_the_disk_alone() {
 
 #[test]
 fn an_image_is_changed_in_memory_and_returned() {
-    let folder = Folder::new("image");
+    let folder = Folder::new("drivers-image");
     python(
         "import h5py\n\
          with h5py.File('i.h5', 'w', libver='latest') as f: f['a'] = [1, 2, 3]",

@@ -13,26 +13,7 @@ use hyperslab::vol::{LinkLocation, OpLinkCreate, path};
 use hyperslab::{File, FileAccess, Kind, LinkTarget, registry, s};
 use ndarray::aview1;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("hyperslab-extensions-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use crate::folder::Folder;
 
 /// Every byte is stored inverted.
 struct Inverted;
@@ -106,7 +87,7 @@ fn write_and_read(ours: &Registry, location: &str, filter: FilterId) -> hypersla
 
 #[test]
 fn filters_of_the_caller_work_on_every_connector_that_applies_filters() {
-    let folder = Folder::new("filters");
+    let folder = Folder::new("extensions-filters");
     let mut ours = registry();
     ours.register_filter(Arc::new(Inverted)).unwrap();
     for location in locations(&folder) {
@@ -126,7 +107,7 @@ fn filters_of_the_caller_work_on_every_connector_that_applies_filters() {
 
 #[test]
 fn chunks_are_stored_as_the_filter_of_the_caller_makes_them() {
-    let folder = Folder::new("stored");
+    let folder = Folder::new("extensions-stored");
     let mut ours = registry();
     ours.register_filter(Arc::new(Inverted)).unwrap();
     for location in &locations(&folder)[..3] {
@@ -151,7 +132,7 @@ fn run_length(folder: &Folder) -> PathBuf {
 
 #[test]
 fn filters_of_plugins_work_on_every_connector_that_applies_filters() {
-    let folder = Folder::new("plugin");
+    let folder = Folder::new("extensions-plugin");
     let library = run_length(&folder);
     let mut ours = registry();
     plugin::load(&library).unwrap().register(&mut ours).unwrap();
@@ -192,7 +173,7 @@ fn user_link(file: &File, name: &str, value: &str) {
 
 #[test]
 fn user_defined_links_are_followed_by_paths_of_the_contract() {
-    let folder = Folder::new("links");
+    let folder = Folder::new("extensions-links");
     let mut ours = registry();
     ours.register_link_class(Arc::new(Alias)).unwrap();
     for location in [folder.path("l.h5"), format!("object:{}", folder.path("o")), "memory:links".to_owned()] {

@@ -5,6 +5,7 @@ mod dropped;
 mod extensions;
 mod extents;
 mod files;
+mod folder;
 mod maps;
 mod member_files;
 mod metno;

@@ -1,45 +1,13 @@
 //! Files of several members through the public crate: the split and multi drivers, with h5py and h5dump as the other side.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use hyperslab::vol::LibVersion;
 use hyperslab::vol::model::properties::{FileCreate, SpaceStrategy};
 use hyperslab::{Durability, File, FileAccess, Kind};
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("hyperslab-members-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
-    fn bytes(&self, name: &str) -> u64 {
-        std::fs::metadata(self.0.join(name)).unwrap().len()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-}
+use crate::folder::Folder;
 
 /// `opened(name, mode, driver, libver)` opens a file with either driver. h5py has no function for the multi driver, but the
 /// library that it has loaded does.
@@ -112,7 +80,7 @@ const CHECK: &str = "
 #[test]
 fn files_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
     for (driver, version) in DRIVERS.iter().flat_map(|d| VERSIONS.map(|v| (*d, v))) {
-        let folder = Folder::new(&format!("ours-{driver}-{version:?}"));
+        let folder = Folder::new(&format!("members-ours-{driver}-{version:?}"));
         let path = folder.path("f");
         let mut access = FileAccess::write().with_driver(driver);
         access.version_low = version;
@@ -150,7 +118,7 @@ fn files_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
 #[test]
 fn deleting_removes_all_members() {
     for driver in DRIVERS {
-        let folder = Folder::new(&format!("deleted-{driver}"));
+        let folder = Folder::new(&format!("members-deleted-{driver}"));
         let path = folder.path("f");
         create(&path, &FileAccess::write().with_driver(driver)).unwrap().close().unwrap();
         assert!(folder.names().len() > 1);
@@ -162,7 +130,7 @@ fn deleting_removes_all_members() {
 #[test]
 fn files_of_h5py_are_changed_by_us() {
     for (driver, libver) in DRIVERS.iter().flat_map(|d| ["earliest", "latest"].map(|v| (*d, v))) {
-        let folder = Folder::new(&format!("theirs-{driver}-{libver}"));
+        let folder = Folder::new(&format!("members-theirs-{driver}-{libver}"));
         python(
             &format!(
                 "with opened('f', 'w', '{driver}', '{libver}') as f:
@@ -195,7 +163,7 @@ fn files_of_h5py_are_changed_by_us() {
 
 #[test]
 fn each_kind_of_data_goes_to_its_member() {
-    let folder = Folder::new("kinds");
+    let folder = Folder::new("members-kinds");
     let mut access = FileAccess::write().with_driver("multi");
     access.version_low = LibVersion::Earliest;
     let file = create(&folder.path("f"), &access).unwrap();
@@ -214,7 +182,7 @@ fn each_kind_of_data_goes_to_its_member() {
 
 #[test]
 fn space_in_a_member_is_used_again_and_given_back_at_close() {
-    let folder = Folder::new("space");
+    let folder = Folder::new("members-space");
     let path = folder.path("f");
     let file = create(&path, &FileAccess::write().with_driver("split")).unwrap();
     for round in 0..5 {
@@ -235,7 +203,7 @@ fn space_in_a_member_is_used_again_and_given_back_at_close() {
 
 #[test]
 fn names_of_members_can_be_chosen_and_are_found_in_the_file() {
-    let folder = Folder::new("names");
+    let folder = Folder::new("members-names");
     let path = folder.path("f");
     let access = FileAccess::write().with_driver("split{metadata=.meta,raw=.raw}");
     let file = create(&path, &access).unwrap();
@@ -259,7 +227,7 @@ assert (f['a'][:] == numpy.arange(10)).all()",
 
 #[test]
 fn a_split_file_is_replaced_as_a_whole_or_not_at_all() {
-    let folder = Folder::new("replaced");
+    let folder = Folder::new("members-replaced");
     let path = folder.path("f");
     let access = FileAccess::write().with_driver("split");
     let file = create(&path, &access).unwrap();
@@ -293,7 +261,7 @@ fn a_split_file_is_replaced_as_a_whole_or_not_at_all() {
 
 #[test]
 fn a_member_that_is_missing_or_truncated_is_an_error_and_nothing_is_made_in_its_stead() {
-    let folder = Folder::new("missing");
+    let folder = Folder::new("members-missing");
     let path = folder.path("f");
     let file = create(&path, &FileAccess::write().with_driver("split")).unwrap();
     file.new_dataset_builder().with_data(&numbers(1000)).create("a").unwrap();
@@ -314,7 +282,7 @@ fn a_member_that_is_missing_or_truncated_is_an_error_and_nothing_is_made_in_its_
 
 #[test]
 fn commits_without_syncs_and_large_overwrites_are_read_by_h5py() {
-    let folder = Folder::new("overwrites");
+    let folder = Folder::new("members-overwrites");
     let path = folder.path("f");
     let mut access = FileAccess::write().with_driver("split");
     access.chunk_cache_bytes = Some(1 << 16);
