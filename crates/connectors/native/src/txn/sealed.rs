@@ -4,7 +4,7 @@
 //! 2. write the redo record past the end of the file, with every staged byte and the superblock, and its salt into the first
 //!    bytes past the stored end, which are kept free for it (what belongs there is staged); sync;
 //! 3. publish: the superblock first (an end that is too large hurts no reader, one that is too small does), then the rest
-//!    in five [turns](super::Turn); sync;
+//!    in five turns ([`super::PublishOrder`]); sync;
 //! 4. cut the record off.
 //!
 //! Until step 2 is durable the last commit stands; from then on the record is replayed when the file is opened.
