@@ -9,7 +9,7 @@ use hyperslab::{Dataspace, ObjectKind, Selection, Token};
 use system::sync::{Mutex, RwLock};
 
 use crate::arguments::Opaque;
-use crate::codes::{Major, Minor};
+use crate::codes::Minor;
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{hid_t, id_type};
 use crate::h5e::{ErrorClass, ErrorMessage};
@@ -253,7 +253,7 @@ impl TypeHandle {
     /// Changes the type.
     pub fn change<T>(&self, change: impl FnOnce(&mut Datatype) -> Fallible<T>) -> Fallible<T> {
         if !self.is_transient() {
-            return Err(Failure::argument("datatype is read-only").as_minor(crate::codes::Minor::CANTINIT));
+            return Err(Failure::argument("datatype is read-only").as_minor(Minor::CANTINIT));
         }
         let mut state = self.state.write();
         // A change that fails leaves the type as it was.
@@ -344,9 +344,7 @@ impl AttributeHandle {
         }
         let name = self.name.read().clone();
         let mut values = self.object.container().attribute_read(self.object.token, &[&name])?;
-        let missing =
-            || Failure::new(Major::ATTR, Minor::NOTFOUND, format!("can't locate attribute: '{name}'"));
-        let value = Arc::new(values.pop().ok_or_else(missing)?);
+        let value = Arc::new(values.pop().ok_or_else(|| crate::h5a::missing(&name))?);
         match self.object.file.shared.is_unchanging {
             true => Ok(self.value.get_or_init(|| value).clone()),
             false => Ok(value),

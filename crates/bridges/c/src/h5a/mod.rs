@@ -60,7 +60,7 @@ fn owner_named(id: hid_t, name: Text, lapl: hid_t) -> Fallible<Arc<ObjectHandle>
     paths::find_from(id, &name.name("object name")?, lapl)?.open()
 }
 
-fn missing(name: &str) -> Failure {
+pub(crate) fn missing(name: &str) -> Failure {
     Failure::new(Major::ATTR, Minor::NOTFOUND, format!("can't locate attribute: '{name}'"))
 }
 

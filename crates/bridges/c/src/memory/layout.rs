@@ -39,6 +39,51 @@ pub(super) enum Value {
     Repeat(usize, Box<Layout>),
 }
 
+/// Moves elements from one form to the other.
+pub(super) trait Mover {
+    /// Returns the bytes of an element in the form that is read, and in the one that is written.
+    fn element_bytes(layout: &Layout) -> (usize, usize);
+
+    /// Returns the offsets of a part in the form that is read, and in the one that is written.
+    fn offsets(part: &Part) -> (usize, usize);
+
+    fn text(&mut self, from: &[u8], into: &mut [u8]) -> Fallible<()>;
+    fn sequence(&mut self, inner: &Layout, from: &[u8], into: &mut [u8]) -> Fallible<()>;
+    fn reference(&mut self, kind: ReferenceKind, from: &[u8], into: &mut [u8]) -> Fallible<()>;
+
+    /// Moves `count` elements, which both buffers have.
+    fn run(&mut self, layout: &Layout, from: &[u8], count: usize, into: &mut [u8]) -> Fallible<()> {
+        if layout.is_plain() {
+            let bytes = count * layout.c_bytes;
+            into[..bytes].copy_from_slice(&from[..bytes]);
+            return Ok(());
+        }
+        let (from_bytes, into_bytes) = Self::element_bytes(layout);
+        for part in &layout.parts {
+            let (from_at, into_at) = Self::offsets(part);
+            let from = from.chunks_exact(from_bytes).map(|element| &element[from_at..]);
+            let into = into.chunks_exact_mut(into_bytes).map(|element| &mut element[into_at..]);
+            let mut elements = from.zip(into).take(count);
+            match &part.value {
+                Value::Plain(bytes) => {
+                    elements.for_each(|(from, into)| into[..*bytes].copy_from_slice(&from[..*bytes]));
+                }
+                Value::Text => elements.try_for_each(|(from, into)| self.text(from, into))?,
+                Value::Sequence(inner) => {
+                    elements.try_for_each(|(from, into)| self.sequence(inner, from, into))?;
+                }
+                Value::Reference(kind) => {
+                    elements.try_for_each(|(from, into)| self.reference(*kind, from, into))?;
+                }
+                Value::Repeat(times, inner) => {
+                    elements.try_for_each(|(from, into)| self.run(inner, from, *times, into))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Layout {
     /// Returns the layout of a datatype, which may be in any form.
     pub(super) fn new(datatype: &Datatype) -> Fallible<Layout> {

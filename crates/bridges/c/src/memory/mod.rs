@@ -22,7 +22,7 @@ use crate::failure::{Failure, Fallible};
 use crate::h5f::FileHandle;
 
 pub use allocator::Allocator;
-use layout::Layout;
+use layout::{Layout, Mover};
 pub use reclaim::reclaim;
 pub use size::{buffer_bytes, value_bytes, zeroed};
 

@@ -4,9 +4,10 @@ use std::ffi::{CStr, c_char};
 use std::sync::Arc;
 
 use hyperslab::vol::model::Heap;
+use hyperslab::vol::model::datatype::ReferenceKind;
 use hyperslab::vol::model::heap::VarLenDescriptor;
 
-use super::layout::{Layout, Value};
+use super::layout::{Layout, Mover, Part};
 use super::{references, short_buffer};
 use crate::failure::Fallible;
 use crate::h5f::FileHandle;
@@ -17,42 +18,18 @@ pub(super) struct Reader<'a> {
     pub(super) heap: &'a mut Heap,
 }
 
-impl Reader<'_> {
-    /// Reads `count` elements, which both buffers have.
-    pub(super) fn run(
-        &mut self,
-        layout: &Layout,
-        from: &[u8],
-        count: usize,
-        into: &mut [u8],
-    ) -> Fallible<()> {
-        if layout.is_plain() {
-            let bytes = count * layout.c_bytes;
-            into[..bytes].copy_from_slice(&from[..bytes]);
-            return Ok(());
-        }
-        for part in &layout.parts {
-            let from = from.chunks_exact(layout.c_bytes).map(|element| &element[part.c..]);
-            let into = into.chunks_exact_mut(layout.memory_bytes).map(|element| &mut element[part.memory..]);
-            let mut elements = from.zip(into).take(count);
-            match &part.value {
-                Value::Plain(bytes) => {
-                    elements.for_each(|(from, into)| into[..*bytes].copy_from_slice(&from[..*bytes]));
-                }
-                Value::Text => elements.try_for_each(|(from, into)| self.text(from, into))?,
-                Value::Sequence(inner) => {
-                    elements.try_for_each(|(from, into)| self.sequence(inner, from, into))?;
-                }
-                Value::Reference(kind) => elements.try_for_each(|(from, into)| {
-                    let reference = references::load(*kind, from, self.file)?;
-                    Ok::<(), crate::failure::Failure>(self.heap.store_reference(reference, into)?)
-                })?,
-                Value::Repeat(times, inner) => {
-                    elements.try_for_each(|(from, into)| self.run(inner, from, *times, into))?;
-                }
-            }
-        }
-        Ok(())
+impl Mover for Reader<'_> {
+    fn element_bytes(layout: &Layout) -> (usize, usize) {
+        (layout.c_bytes, layout.memory_bytes)
+    }
+
+    fn offsets(part: &Part) -> (usize, usize) {
+        (part.c, part.memory)
+    }
+
+    fn reference(&mut self, kind: ReferenceKind, from: &[u8], into: &mut [u8]) -> Fallible<()> {
+        let reference = references::load(kind, from, self.file)?;
+        Ok(self.heap.store_reference(reference, into)?)
     }
 
     fn text(&mut self, from: &[u8], into: &mut [u8]) -> Fallible<()> {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use hyperslab::vol::model::Heap;
+use hyperslab::vol::model::datatype::ReferenceKind;
 use hyperslab::vol::model::heap::VarLenDescriptor;
 
-use super::layout::{Layout, Value};
+use super::layout::{Layout, Mover, Part};
 use super::{Allocator, references, short_buffer};
 use crate::failure::Fallible;
 use crate::ffi::hvl_t;
@@ -21,39 +22,20 @@ pub(super) struct Writer<'a> {
     pub(super) allocator: &'a Allocator,
 }
 
-impl Writer<'_> {
-    /// Writes `count` elements, which both buffers have.
-    pub(super) fn run(&self, layout: &Layout, from: &[u8], count: usize, into: &mut [u8]) -> Fallible<()> {
-        if layout.is_plain() {
-            let bytes = count * layout.c_bytes;
-            into[..bytes].copy_from_slice(&from[..bytes]);
-            return Ok(());
-        }
-        for part in &layout.parts {
-            let from = from.chunks_exact(layout.memory_bytes).map(|element| &element[part.memory..]);
-            let into = into.chunks_exact_mut(layout.c_bytes).map(|element| &mut element[part.c..]);
-            let mut elements = from.zip(into).take(count);
-            match &part.value {
-                Value::Plain(bytes) => {
-                    elements.for_each(|(from, into)| into[..*bytes].copy_from_slice(&from[..*bytes]));
-                }
-                Value::Text => elements.try_for_each(|(from, into)| self.text(from, into))?,
-                Value::Sequence(inner) => {
-                    elements.try_for_each(|(from, into)| self.sequence(inner, from, into))?;
-                }
-                Value::Reference(kind) => elements.try_for_each(|(from, into)| {
-                    let reference = self.heap.load_reference(from)?;
-                    references::store(*kind, reference, self.file, into)
-                })?,
-                Value::Repeat(times, inner) => {
-                    elements.try_for_each(|(from, into)| self.run(inner, from, *times, into))?;
-                }
-            }
-        }
-        Ok(())
+impl Mover for Writer<'_> {
+    fn element_bytes(layout: &Layout) -> (usize, usize) {
+        (layout.memory_bytes, layout.c_bytes)
     }
 
-    fn text(&self, from: &[u8], into: &mut [u8]) -> Fallible<()> {
+    fn offsets(part: &Part) -> (usize, usize) {
+        (part.memory, part.c)
+    }
+
+    fn reference(&mut self, kind: ReferenceKind, from: &[u8], into: &mut [u8]) -> Fallible<()> {
+        references::store(kind, self.heap.load_reference(from)?, self.file, into)
+    }
+
+    fn text(&mut self, from: &[u8], into: &mut [u8]) -> Fallible<()> {
         let descriptor = VarLenDescriptor::load(from)?;
         let memory = match descriptor.is_null() {
             true => std::ptr::null_mut(),
@@ -71,7 +53,7 @@ impl Writer<'_> {
         put_pointer(into, 0, memory as usize)
     }
 
-    fn sequence(&self, inner: &Layout, from: &[u8], into: &mut [u8]) -> Fallible<()> {
+    fn sequence(&mut self, inner: &Layout, from: &[u8], into: &mut [u8]) -> Fallible<()> {
         let descriptor = VarLenDescriptor::load(from)?;
         if descriptor.count == 0 {
             into[..SEQUENCE].fill(0);
