@@ -81,7 +81,7 @@ fn count(program: &Path, name: &str) -> Result<u64, String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--cache-sim=no", "--branch-sim=no", "--collect-atstart=no"]);
     command.arg(format!("--toggle-collect={MEASURED}")).arg("--callgrind-out-file=/dev/null");
-    // A crew of one works where it is asked: the count does not hang on the number of cores.
+    // A thread pool of one works on the caller's thread: the count does not hang on the number of cores.
     command.env("RAYON_NUM_THREADS", "1").arg(program).arg(name);
     let messages = output(&mut command)?.1;
     collected(&messages).ok_or_else(|| format!("{name}: nothing was counted:\n{messages}"))

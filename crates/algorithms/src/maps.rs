@@ -14,7 +14,8 @@ pub fn check_key_type(key: &Datatype) -> Result<()> {
     };
     match has_inner_descriptors {
         true => {
-            Err(Error::invalid("make map").with("problem", "keys with references or nested variable length"))
+            Err(Error::invalid("create map")
+                .with("problem", "keys with references or nested variable length"))
         }
         false => Ok(()),
     }

@@ -65,7 +65,7 @@ pub struct PartialChunks<Id> {
     spare: Vec<u8>,
 }
 
-/// What a chunk takes besides its elements, roughly.
+/// Bytes of a chunk besides its elements, roughly.
 const EXTRA_BYTES: u64 = 160;
 
 impl<Id: Copy + Ord + Hash> PartialChunks<Id> {

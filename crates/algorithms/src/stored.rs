@@ -139,7 +139,7 @@ impl StoredRuns {
         blocks.iter().try_for_each(|block| self.block(&block.start, &block.shape))
     }
 
-    /// What of a block is inside of the extent.
+    /// Adds the part of a block that is inside of the extent.
     fn block(&mut self, start: &[u64], shape: &[u64]) -> Result<()> {
         let left = start.iter().zip(&self.dims).map(|(at, dim)| dim.saturating_sub(*at));
         let inside: Vec<u64> = left.zip(shape).map(|(left, len)| left.min(*len)).collect();

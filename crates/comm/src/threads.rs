@@ -16,11 +16,11 @@ struct Board {
 
 #[derive(Debug)]
 struct GroupState {
-    /// What was put down for the call that goes on, by rank.
+    /// The data of each rank for the current call.
     waiting: Vec<Option<Vec<u8>>>,
     /// Calls that are complete.
     done: u64,
-    /// What the last complete call gathered. No call is complete before everyone has left the one before it.
+    /// The data that the last complete call gathered. No call is complete before everyone has left the one before it.
     gathered: Arc<Vec<Vec<u8>>>,
     /// A member will not come any more.
     is_broken: bool,

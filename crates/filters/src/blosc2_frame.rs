@@ -164,7 +164,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What a frame has for one chunk.
+/// A chunk of a frame.
 #[derive(Debug)]
 pub(crate) enum Chunk<'a> {
     /// One value, over and over.

@@ -41,7 +41,7 @@ impl Special {
     }
 }
 
-/// What decoding a chunk needs to know.
+/// The decoded header of a chunk.
 #[derive(Debug, Clone)]
 pub(crate) struct Header {
     pub(crate) bytes: usize,

@@ -7,7 +7,7 @@ use crate::{FilterId, Size};
 const SLACK_BYTES: usize = 64;
 const ATTEMPT_BYTES_MIN: usize = 256;
 
-/// What a filter made of its input.
+/// The output of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
     /// The result is in the [`Output`].

@@ -24,7 +24,7 @@ const BITSHUFFLE_CODECS: [u32; 3] = [0, 2, 3];
 
 const LZF_DEFAULTS: [u32; 2] = [4, 0x0105];
 
-/// What the values of a filter depend on.
+/// The properties of a chunk that the values of a filter depend on.
 #[derive(Debug, Clone, Copy)]
 pub struct Chunk<'a> {
     /// Bytes of one element.

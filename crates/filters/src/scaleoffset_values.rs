@@ -16,7 +16,7 @@ pub(crate) enum Scale {
     Decimal { digits: i32 },
 }
 
-/// What the values say.
+/// The decoded values of the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) scale: Scale,

@@ -11,9 +11,9 @@ use crate::{FilterId, Size};
 /// the first chunk no other allocates. It holds as much memory as its largest chunk asked for.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// What the last step made.
+    /// The output of the last step.
     front: Vec<u8>,
-    /// What the next step makes.
+    /// The output of the next step.
     back: Vec<u8>,
     codecs: Codecs,
 }

@@ -58,7 +58,7 @@ impl Filter for Szip {
     }
 }
 
-/// What the szip library adds around the coder.
+/// The layer of the szip library around the coder.
 struct Layer {
     coder: aec::Settings,
     /// Byte planes per pixel; 1 = pixels are coded whole.

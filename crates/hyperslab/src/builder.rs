@@ -34,7 +34,7 @@ impl<'n> DatasetName<'n> for Option<&'n str> {
     }
 }
 
-/// What a builder has where its dataset is not made of data.
+/// The data of a builder whose dataset is created without data.
 #[derive(Debug, Clone, Copy)]
 pub struct NoData;
 

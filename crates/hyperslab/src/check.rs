@@ -135,7 +135,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What the connector finds wrong below the objects, where it looks.
+    /// Adds the findings of the connector about its storage.
     fn storage(&mut self) {
         match self.container.storage_check() {
             Ok(found) => self.report.findings.extend(found.into_iter().map(Finding::from)),

@@ -101,7 +101,7 @@ impl std::ops::Deref for SimpleExtents {
     }
 }
 
-/// What a dataset or attribute holds: nothing, one element, or an array of them.
+/// The extents of a dataset or attribute: no element, one element, or an array of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Extents {
     /// No element.

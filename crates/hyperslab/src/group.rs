@@ -67,7 +67,7 @@ impl Group {
             .ok_or_else(|| Error::invalid("dereference").with("problem", "reference is null"))?;
         let session = match &reference.file {
             None => self.session.clone(),
-            Some(file) => self.session.elsewhere(file)?,
+            Some(file) => self.session.external(file)?,
         };
         ObjectHandle::open(Object::new(session, token, ObjectPath::start("")))
     }

@@ -11,7 +11,7 @@ use crate::{Dataset, H5Type};
 
 /// Bytes of elements in a strip: they stay in the cache of a core.
 const STRIP_BYTES: u64 = 128 << 10;
-/// The same where elements lie in chunks: as many as take whole ones as a rule, since a part of one costs as much as all.
+/// Bytes of a strip of elements in chunks: as many as take whole ones as a rule, since a part of one costs as much as all.
 const CHUNKED_STRIP_BYTES: u64 = 16 << 20;
 /// Elements that are worth a thread.
 const SHARED_MIN: u64 = 1 << 16;

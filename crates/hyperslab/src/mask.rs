@@ -7,7 +7,7 @@ use ndarray::{Array1, ArrayD};
 
 use crate::{Dataset, H5Type};
 
-/// What a run of a selection costs, as bytes that could be read in the same time.
+/// The cost of a run of a selection, as bytes that could be read in the same time.
 const RUN_BYTES: u64 = 2048;
 /// Bytes read at a time where the mask is applied to what was read.
 const STRIP_BYTES: u64 = 8 << 20;

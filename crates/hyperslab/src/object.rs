@@ -17,7 +17,7 @@ const PAGE: u64 = 4096;
 #[derive(Clone)]
 pub struct Object(Arc<Handle>);
 
-/// What all copies of a handle share.
+/// The state that all copies of a handle share.
 pub struct Handle {
     pub(crate) session: Arc<Session>,
     pub(crate) token: Token,

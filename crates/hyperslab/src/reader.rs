@@ -36,6 +36,30 @@ impl Conversion {
     }
 }
 
+/// Which conversions a reader or writer allows.
+macro_rules! conversions {
+    ($name:ident) => {
+        impl $name<'_> {
+            /// Sets which conversions of elements are allowed.
+            #[must_use]
+            pub fn conversion(mut self, conversion: Conversion) -> Self {
+                self.conversion = conversion;
+                self
+            }
+
+            /// Allows no conversion.
+            #[must_use]
+            pub fn no_convert(self) -> Self {
+                self.conversion(Conversion::NoOp)
+            }
+
+            fn check<T: H5Type>(&self) -> Result<()> {
+                self.conversion.check(&T::datatype(), &self.of.dtype()?)
+            }
+        }
+    };
+}
+
 macro_rules! reader_and_writer {
     ($reader:ident, $writer:ident, $of:ident, $what:literal) => {
         #[doc = concat!("Reads ", $what, ".")]
@@ -64,24 +88,10 @@ macro_rules! reader_and_writer {
             }
         }
 
+        conversions!($reader);
+        conversions!($writer);
+
         impl $reader<'_> {
-            /// Sets which conversions of elements are allowed.
-            #[must_use]
-            pub fn conversion(mut self, conversion: Conversion) -> Self {
-                self.conversion = conversion;
-                self
-            }
-
-            /// No conversion.
-            #[must_use]
-            pub fn no_convert(self) -> Self {
-                self.conversion(Conversion::NoOp)
-            }
-
-            fn check<T: H5Type>(&self) -> Result<()> {
-                self.conversion.check(&T::datatype(), &self.of.dtype()?)
-            }
-
             /// Returns all elements, in C order.
             pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
                 self.check::<T>()?;
@@ -117,23 +127,6 @@ macro_rules! reader_and_writer {
         }
 
         impl $writer<'_> {
-            /// Sets which conversions of elements are allowed.
-            #[must_use]
-            pub fn conversion(mut self, conversion: Conversion) -> Self {
-                self.conversion = conversion;
-                self
-            }
-
-            /// No conversion.
-            #[must_use]
-            pub fn no_convert(self) -> Self {
-                self.conversion(Conversion::NoOp)
-            }
-
-            fn check<T: H5Type>(&self) -> Result<()> {
-                self.conversion.check(&T::datatype(), &self.of.dtype()?)
-            }
-
             /// Writes an array of the same shape.
             pub fn write<'v, A, T, D>(&self, array: A) -> Result<()>
             where

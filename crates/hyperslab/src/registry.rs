@@ -96,7 +96,7 @@ pub struct FolderResolver {
     open: Mutex<Vec<(PathBuf, Weak<dyn Container>)>>,
     /// The last few, kept open.
     recent: Mutex<Vec<Arc<dyn Container>>>,
-    /// What is stored in files that are opened pays for it, and what is read of them is charged to it.
+    /// The account of work: bytes that are stored in opened files pay for it, and bytes that are read are charged to it.
     work: Option<Work>,
 }
 
@@ -135,9 +135,9 @@ impl FolderResolver {
     fn find(&self, name: &str, from: &str) -> Result<PathBuf> {
         let missing = || Error::not_found("open other file").with("file", name).with("from", from);
         let (path, from_file) = (&*to_path(name), to_path(from));
-        let beside = from_file.parent().unwrap_or(Path::new(""));
+        let folder = from_file.parent().unwrap_or(Path::new(""));
         let candidates =
-            [path.to_path_buf(), beside.join(path), beside.join(last(path)), self.root.join(path)];
+            [path.to_path_buf(), folder.join(path), folder.join(last(path)), self.root.join(path)];
         let found = candidates.iter().skip(usize::from(!path.is_absolute())).find(|p| p.is_file());
         let found = found.ok_or_else(missing)?.canonicalize().map_err(|_| missing())?;
         if found.starts_with(&self.root) {

@@ -7,7 +7,7 @@ use model::{Error, Result, Token};
 use system::sync::{Mutex, RwLock};
 use vol::{Container, DatasetInfo, FileAccess, LinkContext, Lookup, OpLookup, Registered};
 
-/// What all handles of one dataset know of it.
+/// The info of a dataset that all its handles share.
 pub(crate) type SharedInfo = Arc<RwLock<Arc<DatasetInfo>>>;
 
 /// An open container and how it was opened.
@@ -69,7 +69,7 @@ impl Session {
             match vol::path::lookup(session.container.as_ref(), &op)? {
                 Lookup::Object(token) => return Ok((session, token)),
                 Lookup::External { file, path } => {
-                    session = session.elsewhere(&file)?;
+                    session = session.external(&file)?;
                     (op.from, op.path) = (session.root, path);
                 }
                 Lookup::User { .. } => {
@@ -93,7 +93,7 @@ impl Session {
     }
 
     /// Another container, as this one calls it.
-    pub(crate) fn elsewhere(&self, file: &str) -> Result<Arc<Session>> {
+    pub(crate) fn external(&self, file: &str) -> Result<Arc<Session>> {
         let refused = || {
             Error::denied("follow external link").with("file", file).with("problem", "no resolver was given")
         };

@@ -5,7 +5,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 use model::{Error, Result, Selection};
 use ndarray::{Dimension, SliceInfo, SliceInfoElem};
 
-/// What is taken of a dataset: one entry for each dimension, or everything. Made of `s![…]`, of a range or an index for
+/// The part of a dataset that is read or written: one entry for each dimension, or everything. Made of `s![…]`, of a range or an index for
 /// datasets of one dimension, of a tuple of them (`(3, .., 0..5)`), or of `..` for everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice(Taking);

@@ -75,7 +75,7 @@ fixed!(FixedAscii, CharacterSet::Ascii);
 
 fn fitting(text: &str, bytes_max: usize) -> Result<String> {
     if text.len() > bytes_max {
-        let error = Error::conversion("make fixed string");
+        let error = Error::conversion("create fixed string");
         return Err(error.with("bytes", text.len()).with("space", bytes_max));
     }
     Ok(text.to_owned())

@@ -19,7 +19,7 @@ pub struct Visit<'a> {
     pub link: &'a Link,
     /// The object, where the link is a hard one. [`ObjectHandle::open`](crate::ObjectHandle::open) gives it by its kind.
     pub object: Option<&'a Object>,
-    /// What the object is.
+    /// The kind of the object.
     pub kind: Option<ObjectKind>,
     /// Whether the object was met before, under another path.
     pub again: bool,
@@ -74,7 +74,7 @@ impl Group {
         Ok(())
     }
 
-    /// Kinds of objects, where all of them can be told.
+    /// Kinds of objects, if all of them are known.
     fn kinds_of(&self, objects: &[Token]) -> Option<Vec<ObjectKind>> {
         let kinds = self.session.container.object_kinds(objects).ok()?;
         (kinds.len() == objects.len()).then_some(kinds)

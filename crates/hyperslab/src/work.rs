@@ -23,7 +23,7 @@ use model::{Error, Result, Selection, Token};
 use system::sync::Mutex;
 use vol::{Blobs, Container, DatasetInfo, Layer, OpRead};
 
-/// What decoded chunks of a container may take in a cache, for those who walk over it in strips: most rows of chunks fit, and so
+/// Bytes of decoded chunks that a cache may hold, for callers that walk over a container in strips: most rows of chunks fit, and so
 /// does a chunk that may come from any number of stored bytes.
 pub const CHUNK_CACHE_BYTES: u64 = 256 << 20;
 /// Chunks of one strip that are still there for the next one.

@@ -52,8 +52,8 @@ const MEMORY_BYTES_MAX: usize = 1 << 30;
 
 fn corpus() -> Option<PathBuf> {
     let named = std::env::var_os("HYPERSLAB_CORPUS").map(PathBuf::from);
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    named.or(Some(beside)).filter(|p| p.is_dir())
+    let next_to = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    named.or(Some(next_to)).filter(|p| p.is_dir())
 }
 
 /// Small files that programs of others wrote: those of the corpus, where there is one, and golden files.

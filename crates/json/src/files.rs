@@ -21,7 +21,7 @@ pub fn check_access(engine: Option<&str>, access: &FileAccess) -> Result<()> {
     }
 }
 
-/// What tells that a file is not the one it was: another caller wrote it.
+/// The state of a file by which a change of another program is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     bytes: u64,

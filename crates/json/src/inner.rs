@@ -44,13 +44,13 @@ impl InnerContainer {
         Ok(InnerContainer { memory, path, keeper, info })
     }
 
-    /// Returns the opening that loads and saves.
+    /// Returns the handle that loads and saves.
     pub fn keeper(&self) -> &Translated {
         &self.keeper
     }
 
     /// Returns a handle for a user. `siblings` opens what the container refers to.
-    pub fn opening(&self, access: &FileAccess, siblings: Option<Arc<SiblingResolver>>) -> Result<Translated> {
+    pub fn handle(&self, access: &FileAccess, siblings: Option<Arc<SiblingResolver>>) -> Result<Translated> {
         let resolver = siblings.map(|siblings| siblings as Arc<dyn Resolver>);
         let below = FileAccess { resolver: resolver.clone(), stack: None, driver: None, ..access.clone() };
         let opened = self.memory.open(&ContainerOpen::new(&self.path, &below))?;

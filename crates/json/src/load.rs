@@ -22,9 +22,9 @@ use crate::values::{Codec, Objects, Reading, Strangers};
 pub struct Loader<'a> {
     /// Where they go.
     pub container: &'a dyn Container,
-    /// Who is meant by a name.
+    /// The objects that names refer to.
     pub objects: &'a dyn Objects,
-    /// What may be spent.
+    /// The limits of memory and work.
     pub limits: &'a Limits,
     budget: ValueBudget,
 }

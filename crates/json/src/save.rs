@@ -22,9 +22,9 @@ use crate::values::{Codec, Objects};
 pub struct Saver<'a> {
     /// Where they are.
     pub container: &'a dyn Container,
-    /// What they are called.
+    /// The names of objects.
     pub objects: &'a dyn Objects,
-    /// What one value may take.
+    /// The limits of one value.
     pub limits: &'a Limits,
     budget: ValueBudget,
     /// Elements may be overwritten while they are turned into text.
@@ -176,9 +176,9 @@ impl Saver<'_> {
     /// Returns the elements of a dataset; nothing where it has none of its own.
     pub fn elements(&self, dataset: Token) -> Result<Option<Value<'static>>> {
         let info = self.container.dataset_info(dataset)?;
-        let elsewhere = matches!(info.create.layout, Layout::External(_) | Layout::Virtual(_));
+        let external = matches!(info.create.layout, Layout::External(_) | Layout::Virtual(_));
         let storage = self.container.dataset_storage(dataset)?;
-        if elsewhere || info.space == Dataspace::Null || storage.allocation == Allocation::None {
+        if external || info.space == Dataspace::Null || storage.allocation == Allocation::None {
             return Ok(None);
         }
         let count = info.space.element_count()?;

@@ -11,7 +11,7 @@ pub struct SiblingResolver {
     resolver: Option<Arc<dyn Resolver>>,
     place: String,
     durability: Durability,
-    /// What [`Next to::OWN`] means.
+    /// The container that [`SiblingResolver::OWN`] names.
     own: Mutex<Option<Weak<dyn Container>>>,
 }
 

@@ -12,10 +12,10 @@ use vol::*;
 use crate::ids::{Ids, Named};
 use crate::values::Objects;
 
-/// What all openings of one container share.
+/// The state that all handles of one container share.
 #[derive(Debug)]
 pub struct Shared {
-    /// Who is who.
+    /// The IDs of objects.
     pub ids: RwLock<Ids>,
     changes: AtomicU64,
     /// Held by who changes objects, and alone by who needs them to hold still.
@@ -74,7 +74,7 @@ impl Shared {
     }
 }
 
-/// The container: a layer that translates. Clones are the same opening.
+/// The container: a layer that translates. Clones are the same handle.
 #[derive(Clone)]
 pub struct Translated {
     inner: Arc<dyn Container>,
@@ -84,16 +84,16 @@ pub struct Translated {
     resolver: Option<Arc<dyn Resolver>>,
 }
 
-/// What such a container tells about itself.
+/// The info of a translated container.
 #[derive(Debug, Clone)]
 pub struct TranslatedInfo {
     /// Its connector.
     pub connector: &'static str,
-    /// What it can do.
+    /// Its capabilities.
     pub capability: Capability,
-    /// What it may spend.
+    /// Its limits of memory and work.
     pub limits: Limits,
-    /// Whether this opening is the one that loads and saves, to whom a pause does not apply.
+    /// Whether this handle loads and saves the container; a pause does not apply to it.
     pub is_keeper: bool,
 }
 
@@ -122,7 +122,7 @@ impl Translated {
         CopyContext { resolver, ..CopyContext::new(&self.info.limits) }
     }
 
-    /// Returns what all openings share.
+    /// Returns the state that all handles share.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

@@ -30,12 +30,12 @@ pub(crate) fn check_attribute_name(name: &str) -> Result<()> {
 /// Returns `Invalid` if `target` cannot be the target of a link.
 pub(crate) fn check_link_target(target: &LinkTarget) -> Result<()> {
     match target {
-        LinkTarget::Soft(path) if path.is_empty() => Err(Error::invalid("make soft link to nothing")),
+        LinkTarget::Soft(path) if path.is_empty() => Err(Error::invalid("create soft link to nothing")),
         LinkTarget::External { file, path } if file.is_empty() || path.is_empty() => {
-            Err(Error::invalid("make external link to nothing"))
+            Err(Error::invalid("create external link to nothing"))
         }
         LinkTarget::User { class, .. } if *class < USER_CLASS_MIN => {
-            Err(Error::invalid("make user-defined link").with("class", class))
+            Err(Error::invalid("create user-defined link").with("class", class))
         }
         _ => Ok(()),
     }

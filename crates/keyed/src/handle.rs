@@ -13,7 +13,7 @@ use vol::{Access, Capability, ContainerInfo, FileAccess};
 use crate::mapping::Mapping;
 use crate::{ObjectHeader, Shared, descriptors};
 
-/// What containers on keys can do: everything in the model but times, external raw data and virtual datasets.
+/// The capabilities of containers on keys: everything in the model but times, external raw data and virtual datasets.
 pub const CAPABILITY: Capability = Capability {
     times: false,
     external_data: false,
@@ -41,7 +41,7 @@ fn info_of<M: Mapping>(shared: &Shared<M>, writable: bool) -> ContainerInfo {
         capability: CAPABILITY,
         writable,
         root: M::token(M::ROOT),
-        descriptors: M::SLOTS,
+        descriptors: M::DESCRIPTOR_SIZES,
         // A store has no user block.
         create: FileCreate { userblock_bytes: 0, ..shared.create.clone() },
         storage_bytes: None,
@@ -105,7 +105,7 @@ impl<M: Mapping> Handle<M> {
     /// # Errors
     /// Returns `Invalid` if it is said to be the committed datatype `committed`, and differs from it.
     pub(crate) fn file_type(&self, given: &Datatype, committed: Option<Token>) -> Result<Datatype> {
-        let file_type = descriptors::file_type(given, &M::SLOTS, self.limits())?;
+        let file_type = descriptors::file_type(given, &M::DESCRIPTOR_SIZES, self.limits())?;
         match committed {
             Some(token) if *self.header(token)?.datatype()? != file_type => {
                 Err(Error::invalid("share committed datatype").with("problem", "its type is another one"))

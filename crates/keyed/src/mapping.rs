@@ -36,7 +36,7 @@ pub trait Identities: Debug + Send + Sync + Sized + 'static {
     /// The root group.
     const ROOT: Self::Id;
     /// Sizes of variable-length values and references in elements: a length, and the ID of a blob.
-    const SLOTS: DescriptorSizes = descriptors::descriptor_sizes(size_of::<Self::BlobId>() as u32);
+    const DESCRIPTOR_SIZES: DescriptorSizes = descriptors::descriptor_sizes(size_of::<Self::BlobId>() as u32);
 
     /// Returns the token of an object.
     fn token(id: Self::Id) -> Token;
@@ -59,9 +59,9 @@ pub trait Identities: Debug + Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// Returns `Corrupt` if the bytes are no datatype, or one whose variable-length values have another size than
-    /// [`Identities::SLOTS`] says.
+    /// [`Identities::DESCRIPTOR_SIZES`] says.
     fn decode_datatype(bytes: &[u8], limits: &Limits) -> Result<Datatype> {
-        descriptors::decode_type(bytes, &Self::SLOTS, limits)
+        descriptors::decode_type(bytes, &Self::DESCRIPTOR_SIZES, limits)
     }
 }
 
@@ -384,7 +384,7 @@ pub trait BlobStore: Identities {
 
 /// The mapping's part of `storage_check` and `storage_show`.
 pub trait StorageReport: Objects {
-    /// What findings call the reference count, and the references that it counts.
+    /// The words of findings for the reference count, and for the references that it counts.
     const REFERENCES: (&'static str, &'static str);
 
     /// Returns the name of an object in findings.

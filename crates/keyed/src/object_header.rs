@@ -13,7 +13,7 @@ pub struct ObjectHeader<M: Objects> {
     pub id: M::Id,
     /// Where its parts are stored.
     pub location: M::Location,
-    /// What it is.
+    /// The part that depends on the kind of the object.
     pub body: Body,
 }
 

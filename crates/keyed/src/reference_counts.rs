@@ -9,7 +9,7 @@ use crate::links::hard_target;
 use crate::mapping::Mapping;
 use crate::{Body, Handle, ObjectHeader};
 
-/// What keeps objects, besides the stored counts.
+/// The references that keep objects, in addition to the stored counts.
 #[derive(Debug)]
 pub struct ReferenceCounts<Id> {
     /// How often objects are retained, by all handles of the container.

@@ -66,7 +66,7 @@ impl Findings {
 pub struct ReachableObjects<M: Objects> {
     /// Objects, and the references to each that were found.
     pub references: HashMap<M::Id, u64>,
-    /// What else belongs to objects, and has an ID.
+    /// Other IDs that belong to objects.
     pub parts: HashSet<M::Id>,
     /// Blobs that objects use, whether they are stored or not.
     pub blobs: HashSet<M::BlobId>,

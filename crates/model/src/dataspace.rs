@@ -195,7 +195,7 @@ pub(crate) fn element_count(dims: &[u64]) -> Result<u64> {
 }
 
 fn invalid(problem: &str) -> Error {
-    Error::invalid("make dataspace").with("problem", problem)
+    Error::invalid("create dataspace").with("problem", problem)
 }
 
 fn all_ones(width: usize) -> u64 {

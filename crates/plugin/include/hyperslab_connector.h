@@ -192,11 +192,11 @@ typedef struct hyperslab_table {
     const char *about;   /* one line for people */
     void *self;          /* what the functions are given */
     /* A connector has the first four, a layer the fifth, a filter the last. NULL: unsupported. */
-    hyperslab_call create;        /* arguments: opening; answer: object */
-    hyperslab_call open;          /* arguments: opening; answer: object */
+    hyperslab_call create;        /* arguments: open request; answer: object */
+    hyperslab_call open;          /* arguments: open request; answer: object */
     hyperslab_call remove;        /* arguments: text (path) */
     hyperslab_call is_accessible; /* arguments: text (path), access; answer: bool */
-    hyperslab_call wrap;          /* arguments: wrapping; inner; answer: object */
+    hyperslab_call wrap;          /* arguments: wrap request; inner; answer: object */
     hyperslab_call filter;        /* hyperslab_filter_code */
 } hyperslab_table;
 

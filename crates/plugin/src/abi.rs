@@ -21,7 +21,7 @@ pub const OK: i32 = 0;
 /// An operation failed; the bytes of its answer are the error.
 pub const FAILED: i32 = 1;
 
-/// What a connector or layer is asked: the code of a request to one.
+/// Codes of requests to a connector or layer.
 pub mod connector {
     /// Creates a container.
     pub const CREATE: u32 = 1;
@@ -35,7 +35,7 @@ pub mod connector {
     pub const WRAP: u32 = 5;
 }
 
-/// What a filter is asked.
+/// Codes of requests to a filter.
 pub mod filter {
     /// Applies the filter to a chunk.
     pub const ENCODE: u32 = 1;
@@ -43,7 +43,7 @@ pub mod filter {
     pub const DECODE: u32 = 2;
 }
 
-/// What a resolver is asked.
+/// Codes of requests to a resolver.
 pub mod resolver {
     /// Another container, to read.
     pub const CONTAINER: u32 = 1;
@@ -53,7 +53,7 @@ pub mod resolver {
     pub const BYTES: u32 = 3;
 }
 
-/// What a file of raw data is asked.
+/// Codes of requests to a file of raw data.
 pub mod raw {
     /// Reads at an offset.
     pub const READ_AT: u32 = 1;
@@ -61,7 +61,7 @@ pub mod raw {
     pub const WRITE_AT: u32 = 2;
 }
 
-/// What a registry is asked.
+/// Codes of requests to a registry.
 pub mod registry {
     /// Its connectors.
     pub const CONNECTORS: u32 = 1;
@@ -103,7 +103,7 @@ pub type Count = unsafe extern "C" fn(this: *mut c_void);
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Object {
-    /// What the functions are given.
+    /// The first argument of the functions.
     pub this: *mut c_void,
     /// Answers a request.
     pub call: Option<Call>,
@@ -124,7 +124,7 @@ impl Object {
 pub struct Request {
     /// Bytes of this structure.
     pub size: u32,
-    /// What is asked.
+    /// The code of the request.
     pub code: u32,
     /// Arguments.
     pub arguments: Bytes,
@@ -148,7 +148,7 @@ pub struct Request {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Answer {
-    /// What the functions are given.
+    /// The first argument of the functions.
     pub this: *mut c_void,
     /// Space for the next bytes of the answer, valid until the next call; null where there is no memory.
     pub bytes: Option<unsafe extern "C" fn(this: *mut c_void, length: u64) -> *mut u8>,
@@ -158,7 +158,7 @@ pub struct Answer {
     pub object: Object,
 }
 
-/// What a plugin is. It stays where it is, unchanged, for the rest of the process.
+/// The description of a plugin. It stays where it is, unchanged, for the rest of the process.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
@@ -180,7 +180,7 @@ pub struct Table {
     pub name: *const c_char,
     /// One line for people.
     pub about: *const c_char,
-    /// What the functions are given.
+    /// The first argument of the functions.
     pub this: *mut c_void,
     /// [`connector::CREATE`].
     pub create: Option<Call>,

@@ -21,7 +21,7 @@ pub(crate) struct Message<'a> {
     pub(crate) registry: Option<Remote>,
 }
 
-/// What comes back.
+/// The answer of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     pub(crate) answer: wire::Answer,

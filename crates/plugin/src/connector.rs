@@ -1,4 +1,4 @@
-//! Connectors and layers across the boundary: asking one that is elsewhere, and answering for one of ours.
+//! Connectors and layers across the boundary: calling one of the other side, and answering for one of ours.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::object::{Callee, Remote, lend};
 use crate::serve::arguments;
 use crate::services::{foreign_registry, foreign_resolver, lend_registry, lend_resolver};
 
-/// Who answers for a connector or layer that is elsewhere.
+/// The side that answers for a connector or layer.
 pub(crate) trait Source: Send + Sync {
     /// Asks it; the code says what.
     fn ask(&self, message: Message<'_>) -> Result<Reply>;
@@ -28,7 +28,7 @@ impl Source for Remote {
     }
 }
 
-/// A connector or layer that is elsewhere.
+/// A connector or layer of the other side.
 pub(crate) struct Foreign<S> {
     pub(crate) info: ConnectorInfo,
     pub(crate) source: S,
@@ -115,11 +115,11 @@ fn with_resolver(access: FileAccess, message: &Message<'_>) -> FileAccess {
 }
 
 fn open(connector: &dyn Connector, message: &Message<'_>) -> Result<Reply> {
-    let opening: OpenRequest = arguments(message)?;
-    let (path, engine, truncate) = (&*opening.path, opening.engine.as_deref(), opening.truncate);
-    let access = &with_resolver(opening.access, message);
+    let request: OpenRequest = arguments(message)?;
+    let (path, engine, truncate) = (&*request.path, request.engine.as_deref(), request.truncate);
+    let access = &with_resolver(request.access, message);
     let registry = &foreign_registry(message)?;
-    let container = match &opening.create {
+    let container = match &request.create {
         Some(create) => {
             connector.create(&ContainerCreate { path, engine, create, access, truncate, registry })
         }

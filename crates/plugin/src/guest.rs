@@ -54,7 +54,7 @@ macro_rules! export_table {
     };
 }
 
-/// What a plugin is.
+/// The kind of a plugin.
 enum PluginKind {
     Connector(Arc<dyn Connector>),
     Layer(Arc<dyn LayerFactory>),

@@ -18,7 +18,7 @@ use crate::filter::ForeignFilter;
 use crate::image;
 use crate::names::interned;
 
-/// What a plugin is.
+/// A connector, a layer or a filter from a plugin.
 #[derive(Clone)]
 pub enum Plugin {
     /// It stores containers.
@@ -44,9 +44,9 @@ impl std::fmt::Debug for Plugin {
 pub struct Loaded {
     /// Where it came from.
     pub path: PathBuf,
-    /// Who it is.
+    /// Its name and number.
     pub info: ConnectorInfo,
-    /// What it is.
+    /// The connector, layer or filter.
     pub plugin: Plugin,
 }
 

@@ -1,4 +1,4 @@
-//! Objects on both sides: one that is elsewhere, and one that is lent to the other side.
+//! Objects on both sides: one of the other side, and one that is lent to the other side.
 #![expect(unsafe_code, reason = "the C interface")]
 
 use std::ffi::c_void;

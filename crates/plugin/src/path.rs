@@ -22,12 +22,12 @@ pub struct Skipped {
     pub why: Error,
 }
 
-/// What was found along a path.
+/// The plugins that were found along a path.
 #[derive(Debug, Default)]
 pub struct FoundPlugins {
     /// Plugins, in the order of the folders and of their file names.
     pub loaded: Vec<Loaded>,
-    /// What was passed over.
+    /// Files that are not plugins, each with the reason.
     pub skipped: Vec<Skipped>,
 }
 

@@ -137,7 +137,7 @@ impl Callee for LentLayer {
     }
 }
 
-/// Who a connector is, on its way: name, value, version, capability, about.
+/// The info of a connector on the wire: name, value, version, capability, about.
 struct Who(ConnectorInfo);
 
 impl Who {
@@ -182,7 +182,7 @@ pub(crate) fn foreign_registry(message: &Message<'_>) -> Result<Registry> {
     Ok(found)
 }
 
-/// A connector or layer of a registry elsewhere, found when it is asked for the first thing.
+/// A connector or layer of a registry of the other side, found when it is asked for the first thing.
 struct Named {
     registry: Remote,
     code: u32,

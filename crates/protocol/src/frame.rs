@@ -5,7 +5,7 @@
 
 use std::io::{self, IoSlice, Read, Write};
 
-/// What every frame begins with; the last byte is the version of frames.
+/// The first bytes of every frame. The last one is the version of frames.
 pub const MAGIC: [u8; 4] = *b"H5S\x01";
 
 /// Bytes of a header.
@@ -19,7 +19,7 @@ const STEP_BYTES: usize = 1 << 20;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $number:literal),+ $(,)?) => {
-        /// What a frame is.
+        /// The kind of a frame.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub enum FrameKind { $($(#[$doc])* $name = $number),+ }
@@ -63,7 +63,7 @@ kinds! {
     Renew = 12,
     /// Gives a lock back; it is not answered.
     Unlock = 13,
-    /// What was asked for.
+    /// The answer to a request.
     Answer = 128,
     /// An error.
     Failed = 129,
@@ -72,7 +72,7 @@ kinds! {
 /// The fixed part of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// What it is.
+    /// The kind of the frame.
     pub kind: FrameKind,
     /// The operation, for calls.
     pub code: u16,
@@ -140,7 +140,7 @@ pub fn broken(problem: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 
-/// What a frame may claim.
+/// The limits of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameLimits {
     /// Bytes of arguments.
@@ -301,7 +301,7 @@ pub fn skip_bytes(from: &mut impl Read, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// What is sent.
+/// A frame that is sent.
 #[derive(Debug)]
 pub struct Outgoing<'a> {
     /// The fixed part; its counts are set when it is encoded.

@@ -7,7 +7,7 @@ use vol::{OpPlacement, Placement};
 /// The version of the protocol; both sides must have the same.
 pub const VERSION: u32 = 2;
 
-/// What names of files in a root begin with by which clients know that they see the same folder.
+/// The prefix of files in a root by which clients know that they see the same folder.
 pub const MARK_PREFIX: &str = ".hyperslab-direct-";
 
 /// A number that no one guesses: of a session, of a server's life.
@@ -52,7 +52,7 @@ message! {
         /// Seconds that a session lives without a connection.
         lease_seconds: u32,
     }
-    /// What stands before an opening: the session that the client chose for it.
+    /// The head of an open request: the session that the client chose for it.
     Begin {
         /// The number of the session.
         session: Id,
@@ -74,7 +74,7 @@ message! {
         inode: u64,
         /// A file in the root.
         mark: String,
-        /// What stands in it: who reads it there sees the same folder.
+        /// Its content: a client that reads it there sees the same folder.
         proof: String,
     }
     /// Asks for a shared lock on datasets, and where their elements lie.

@@ -3,7 +3,7 @@
 use model::Token;
 use vol::Operation;
 
-/// What tokens of queued operations begin with.
+/// The first bytes of tokens of queued operations.
 const MARK: [u8; 8] = *b"\xffqueued\xff";
 
 /// Returns the token of what the queued operation of this number makes.

@@ -106,6 +106,6 @@ impl Drop for TokenFile {
 
 fn new_token() -> Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
-    random::fill(&mut bytes).map_err(|e| Error::io("make token", &e))?;
+    random::fill(&mut bytes).map_err(|e| Error::io("create token", &e))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

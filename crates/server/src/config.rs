@@ -25,7 +25,7 @@ impl Listen {
     }
 }
 
-/// What clients may use.
+/// The limits of what clients may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerLimits {
     /// Bytes of arguments of one operation: selections, types, names.
@@ -100,7 +100,7 @@ fn running_max() -> usize {
     2 * system::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// What a connection takes before it asks for anything large: bytes read ahead, a small frame and a small answer.
+/// Bytes of a connection before it asks for anything large: bytes read ahead, a small frame and a small answer.
 pub(crate) const CONNECTION_BYTES: u64 = 128 << 10;
 /// Caches of one container, no matter who asks for it.
 const CACHE_BYTES_MAX: u64 = 64 << 20;
@@ -160,7 +160,7 @@ pub struct TlsFiles {
     pub client_ca: Option<PathBuf>,
 }
 
-/// Who may use a server.
+/// The authentication that a server asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Auth {
     /// A caller that has the token that the server makes when it starts, which clients of the same user on this machine find
@@ -180,13 +180,13 @@ pub struct Config {
     pub registry: Registry,
     /// Layers over every container, and the connector of new ones: `stats | iod:`. See [`Config::split_stack`].
     pub stack: Option<String>,
-    /// Containers are under this folder; `None` only for connectors that keep them elsewhere (`memory:`).
+    /// The folder of all containers; `None` only for connectors without files (`memory:`).
     pub root: Option<PathBuf>,
     /// Where to listen.
     pub listen: Listen,
     /// Where `/healthz` and `/metrics` are reported.
     pub http: Option<SocketAddr>,
-    /// Who may do what.
+    /// The authentication.
     pub auth: Auth,
     /// Where to write down who asked for what; see `docs/serve.md`.
     pub audit: Option<PathBuf>,
@@ -196,7 +196,7 @@ pub struct Config {
     pub shared_writers: bool,
     /// Clients that see the same file system may read and write elements in the files themselves.
     pub direct: bool,
-    /// What clients may use.
+    /// The limits of what clients may use.
     pub limits: ServerLimits,
 }
 

@@ -25,7 +25,7 @@ use crate::turns::Turn;
 /// Bytes that are read ahead: many small frames come in one read; bulk passes by.
 const AHEAD_BYTES: usize = 64 << 10;
 
-/// What a frame may have before we know who sends it.
+/// The limits of a frame before its sender is known.
 const STRANGER_LIMITS: FrameLimits = FrameLimits { arguments_max: 4096, parts_max: 0, bulk_bytes_max: 0 };
 
 /// Memory of values is several times that of their form: what is charged for a byte of arguments, and for each byte string.
@@ -47,9 +47,9 @@ pub(crate) struct Connection<'a> {
     kept: Option<OperationMemory<'a>>,
     limits: FrameLimits,
     who: Option<Principal>,
-    /// Whom its processor time and what it is refused are counted to.
+    /// The party that its processor time and its refusals are counted for.
     party: Party,
-    /// What memory is charged to.
+    /// The account of its memory.
     account: Budget,
     session: Option<Arc<Session>>,
     /// When the last queued operation ended, where the next one was there already: a look at the clock costs more than a

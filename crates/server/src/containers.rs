@@ -41,7 +41,7 @@ fn lower(wanted: &Limits, memory: &Budget) -> Limits {
     limits
 }
 
-/// What a new session may use of the server.
+/// The resources of the server that a new session may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Means<'a> {
     pub(crate) metrics: &'a Arc<Metrics>,
@@ -57,7 +57,7 @@ pub(crate) struct Containers {
     /// Extensions that clients without the right to write may call.
     readable: Arc<[&'static str]>,
     root: Option<PathBuf>,
-    /// What errors do not tell.
+    /// Paths that errors do not name.
     pub(crate) hidden: Arc<HiddenPaths>,
     layers: Option<String>,
     /// Connector and engine of new containers.
@@ -70,7 +70,7 @@ pub(crate) struct Containers {
     direct: Option<ServerMark>,
     /// How long locks are good, and how long they are waited for.
     lock_times: (Duration, Duration),
-    /// What of containers is locked, by location.
+    /// The locks of containers, by location.
     locks: Mutex<HashMap<String, Arc<Locks>>>,
 }
 
@@ -136,23 +136,23 @@ impl Containers {
         &self,
         who: &Principal,
         begin: &Begin,
-        opening: &OpenRequest,
+        request: &OpenRequest,
         Means { metrics, memory, cache_bytes }: Means<'_>,
     ) -> Result<Session> {
-        let writable = opening.create.is_some() || opening.access.access == Access::Write;
+        let writable = request.create.is_some() || request.access.access == Access::Write;
         let wanted = if writable { Access::Write } else { Access::Read };
-        let location = self.location(who, &opening.path, wanted)?;
+        let location = self.location(who, &request.path, wanted)?;
         let access = FileAccess {
             chunk_cache_bytes: Some(cache_bytes),
             metadata_cache_bytes: Some(cache_bytes),
-            ..self.access(opening, wanted, memory.container())?
+            ..self.access(request, wanted, memory.container())?
         };
         if let Some(marks) = &self.direct {
             marks.wait();
         }
         self.enter(&location, writable)?;
-        let container = match &opening.create {
-            Some(create) => self.registry.create(&location, create, &access, opening.truncate),
+        let container = match &request.create {
+            Some(create) => self.registry.create(&location, create, &access, request.truncate),
             None => self.registry.open(&location, &access),
         };
         let container = container.and_then(|container| self.check_shared(&location, container, writable));
@@ -170,7 +170,7 @@ impl Containers {
                 let of = Beginning {
                     id: begin.session,
                     owner: who.name.clone(),
-                    name: opening.path.clone(),
+                    name: request.path.clone(),
                     writable,
                     queued: begin.queued,
                     objects_max: self.objects_max,
@@ -210,11 +210,11 @@ impl Containers {
     }
 
     /// Returns what of the client's wishes holds here: nothing that names files, layers or locks of the server.
-    fn access(&self, opening: &OpenRequest, access: Access, budget: Budget) -> Result<FileAccess> {
-        if let Some(driver) = &opening.access.driver {
+    fn access(&self, request: &OpenRequest, access: Access, budget: Budget) -> Result<FileAccess> {
+        if let Some(driver) = &request.access.driver {
             return Err(Error::denied("use container").with("driver", driver));
         }
-        let wanted = &opening.access;
+        let wanted = &request.access;
         Ok(FileAccess {
             access,
             limits: lower(&wanted.limits, &budget),
@@ -302,7 +302,7 @@ impl Containers {
 }
 
 impl Drop for Containers {
-    /// Locks may outlive a server: the next one is told by the mark.
+    /// Locks may outlive a server: the next one finds the mark.
     fn drop(&mut self) {
         let is_locked = self.locks.lock().values().any(|locks| !locks.is_empty());
         if let Some(marks) = self.direct.as_ref().filter(|_| is_locked) {

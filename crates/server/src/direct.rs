@@ -35,7 +35,7 @@ impl Direct {
     /// Takes shared locks, and says where the elements lie. On an error there is no lock.
     pub(crate) fn lock(&self, number: u64, ops: &[OpPlacement], write: bool) -> Result<Vec<Placement>> {
         let times = (self.lease, self.patience);
-        self.locks.share((self.session, number), ops, write, times, &|ending| self.settle(ending))?;
+        self.locks.share((self.session, number), ops, write, times, &|ending| self.lock_ended(ending))?;
         let place = |op| if write { self.inner.elements_place(op) } else { self.inner.elements_find(op) };
         let placed = ops.iter().map(place).collect::<Result<Vec<_>>>();
         if placed.is_err() {
@@ -49,30 +49,30 @@ impl Direct {
     }
 
     pub(crate) fn unlock(&self, number: u64) {
-        self.locks.unshare((self.session, number), &|ending| self.settle(ending));
+        self.locks.unshare((self.session, number), &|ending| self.lock_ended(ending));
     }
 
     /// Gives back what ran out.
     pub(crate) fn expire(&self) {
-        self.locks.expire(&|ending| self.settle(ending));
+        self.locks.expire(&|ending| self.lock_ended(ending));
     }
 
     /// The session is over. A client that only vanished may still write, for as long as its locks are good.
     pub(crate) fn end(&self, in_good_order: bool) {
         match in_good_order {
-            true => self.locks.end(self.session, &|ending| self.settle(ending)),
+            true => self.locks.end(self.session, &|ending| self.lock_ended(ending)),
             false => self.expire(),
         }
     }
 
-    fn settle(&self, ending: &Ending) {
+    fn lock_ended(&self, ending: &Ending) {
         if ending.is_expired && !ending.writes.is_empty() {
             tracing::warn!(dataset = %ending.writes[0].dataset, "a lock ran out that was not given back");
         }
         self.refresh(&ending.writes);
     }
 
-    /// What was kept of elements that clients wrote is forgotten.
+    /// Forgets elements that were cached and that clients wrote.
     fn refresh(&self, writes: &[OpPlacement]) {
         for op in writes {
             // Of a dataset that is gone nothing is kept.
@@ -90,7 +90,7 @@ impl Direct {
 
     /// Takes the lock to read these elements here, and forgets what was kept of elements that clients may be writing.
     fn reading(&self, ops: &[OpPlacement]) -> Result<Reading<'_>> {
-        let reading = self.locks.read(ops, self.patience, &|ending| self.settle(ending))?;
+        let reading = self.locks.read(ops, self.patience, &|ending| self.lock_ended(ending))?;
         ops.iter().for_each(|op| self.refresh(&self.locks.writes(Some(op.dataset))));
         Ok(reading)
     }
@@ -99,7 +99,7 @@ impl Direct {
         let mut datasets: Vec<Token> = datasets.into_iter().collect();
         datasets.sort_unstable();
         datasets.dedup();
-        self.locks.exclusive(datasets, self.patience, &|ending| self.settle(ending))
+        self.locks.exclusive(datasets, self.patience, &|ending| self.lock_ended(ending))
     }
 }
 
@@ -108,9 +108,9 @@ impl Layer for Direct {
         &*self.inner
     }
 
-    /// What gives locks back may come over another connection, and be settled only while the container is open.
+    /// Closes the container. Locks that another connection gives back take effect only while it is open.
     fn close(&self) -> Result<()> {
-        self.locks.wait_for(self.session, &|ending| self.settle(ending));
+        self.locks.wait_for(self.session, &|ending| self.lock_ended(ending));
         self.inner.close()
     }
 

@@ -19,7 +19,7 @@ use crate::config::{Auth, Config, ServerLimits};
 use crate::connection::Connection;
 use crate::shared::Shared;
 
-/// What a client sends, all at once; answers go nowhere.
+/// The frames of a client, all at once; answers go nowhere.
 struct Script(Cursor<Vec<u8>>);
 
 impl Read for Script {
@@ -53,7 +53,7 @@ fn conversation(name: &str) -> Vec<Vec<u8>> {
     let hello = Hello { version: VERSION, wire_version: wire::VERSION, token: None };
     let begin = Begin { session: Id::random(), queued: true };
     let (create, access) = (FileCreate::default(), FileAccess::write());
-    let opening = OpenRequest::create(&ContainerCreate::new(name, &create, &access));
+    let request = OpenRequest::create(&ContainerCreate::new(name, &create, &access));
     let root = Token::from_u64(0);
     let group = OpGroupCreate { place: Some(LinkLocation::new(root, "g")), ..OpGroupCreate::default() };
     let list =
@@ -68,7 +68,7 @@ fn conversation(name: &str) -> Vec<Vec<u8>> {
     let lock = Lock { lock: 1, write: true, ops: vec![op] };
     vec![
         frame(Header::new(FrameKind::Hello, 0), &wire::to_bytes(&hello).expect("bytes"), &[], &[]),
-        frame(Header::new(FrameKind::Open, 0), &wire::to_bytes(&(begin, opening)).expect("bytes"), &[], &[]),
+        frame(Header::new(FrameKind::Open, 0), &wire::to_bytes(&(begin, request)).expect("bytes"), &[], &[]),
         frame(call(FrameKind::Queued, Operation::group_create, 1), &group, &[], &[]),
         frame(call(FrameKind::Call, Operation::link_list, 2), &list, &[], &[]),
         frame(call(FrameKind::Call, Operation::dataset_read, 3), &read, &[], &[16]),

@@ -28,7 +28,7 @@ const FREE_ENTRIES: u64 = SMALL_BYTES / ENTRY_BYTES;
 const CHUNK_CACHE_BYTES_MAX: u64 = 16 << 20;
 
 thread_local! {
-    /// What the operation that this thread runs was charged for its answer.
+    /// The charge for the answer of the operation that this thread runs.
     static ANSWERED: RefCell<Option<Charge>> = const { RefCell::new(None) };
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn answered() -> Option<Charge> {
     ANSWERED.take()
 }
 
-/// What a session holds.
+/// The handles of a session.
 #[derive(Debug, Default)]
 struct SessionHandles {
     /// Objects, and how often.

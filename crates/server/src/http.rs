@@ -27,7 +27,7 @@ const CLIENTS_MAX: usize = 32;
 /// Bytes of stack of a client's thread: a request, and the text of the metrics.
 const STACK_BYTES: usize = 256 << 10;
 
-/// What answers, and how to end it.
+/// The threads that answer, and the means to end them.
 pub(crate) struct Http {
     pub(crate) address: SocketAddr,
     pub(crate) thread: JoinHandle<()>,

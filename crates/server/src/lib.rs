@@ -1,4 +1,4 @@
-//! The server: containers of any connector, for clients elsewhere (`docs/protocol.md`, `docs/serve.md`).
+//! The server: containers of any connector, for remote clients (`docs/protocol.md`, `docs/serve.md`).
 //!
 //! A thread for each connection reads frames, runs them on the containers of its session and answers. Whatever a client
 //! sends ends in an answer or in the end of its connection: lengths are bounded before they size anything, names do not

@@ -288,7 +288,7 @@ fn make_token(listen: &Listen) -> Result<TokenFile> {
         Listen::Tcp(address) => TokenPlace::tcp(*address),
         Listen::Unix(path) => TokenPlace::unix(path),
     };
-    let error = || Error::invalid("make token").with("problem", "the server is not one of this machine");
+    let error = || Error::invalid("create token").with("problem", "the server is not one of this machine");
     TokenFile::make(&place.ok_or_else(error)?)
 }
 

@@ -17,7 +17,7 @@ use protocol::Id;
 use system::sync::{Condvar, Mutex, MutexGuard};
 use vol::OpPlacement;
 
-/// Who has a lock: the session, and its number there.
+/// The holder of a lock: the session, and its number there.
 pub(crate) type Holder = (Id, u64);
 
 /// Stands for the container: every shared lock is one on this too.
@@ -33,9 +33,9 @@ const READ_MAX: Duration = Duration::from_secs(24 * 3600);
 #[derive(Debug)]
 struct Shared {
     until: Instant,
-    /// What may be read under it.
+    /// The elements that may be read under it.
     reads: Vec<OpPlacement>,
-    /// What may be written under it.
+    /// The elements that may be written under it.
     writes: Vec<OpPlacement>,
     /// A caller gives it back at the moment.
     is_going: bool,
@@ -79,7 +79,7 @@ fn may_overlap(a: &Selection, b: &Selection) -> bool {
 
 type Datasets = HashMap<Token, Dataset>;
 
-/// A shared lock that ends. What was written under it must be settled before anybody else goes on.
+/// A shared lock that ends. What was written under it must be visible before another caller goes on.
 #[derive(Debug)]
 pub(crate) struct Ending {
     dataset: Token,
@@ -88,8 +88,8 @@ pub(crate) struct Ending {
     holder: Holder,
 }
 
-/// What is done with a lock that ends, while it still holds.
-pub(crate) type Settle<'a> = &'a dyn Fn(&Ending);
+/// A function that is called for a lock that ends, while it still holds.
+pub(crate) type OnLockEnd<'a> = &'a dyn Fn(&Ending);
 
 /// The locks of one container.
 #[derive(Debug, Default)]
@@ -163,7 +163,7 @@ impl Locks {
         ops: &[OpPlacement],
         write: bool,
         (lease, patience): (Duration, Duration),
-        settle: Settle<'_>,
+        on_end: OnLockEnd<'_>,
     ) -> Result<()> {
         let deadline = Instant::now() + patience;
         let wanted = || ops.iter().map(|op| op.dataset).chain([WHOLE]);
@@ -182,7 +182,7 @@ impl Locks {
             !wanted().any(is_exclusive) && !ops.iter().any(is_crossed)
         };
         let datasets: Vec<Token> = ops.iter().map(|op| op.dataset).collect();
-        let (mut all, is_free) = self.wait_until(all, &datasets, deadline, settle, is_free);
+        let (mut all, is_free) = self.wait_until(all, &datasets, deadline, on_end, is_free);
         if !is_free {
             self.tidy(all, &datasets);
             return Err(busy(patience));
@@ -212,10 +212,10 @@ impl Locks {
         &self,
         ops: &[OpPlacement],
         patience: Duration,
-        settle: Settle<'_>,
+        on_end: OnLockEnd<'_>,
     ) -> Result<Reading<'_>> {
         let number = self.last_read.fetch_add(1, Ordering::Relaxed);
-        self.share((SERVER, number), ops, false, (READ_MAX, patience), settle)?;
+        self.share((SERVER, number), ops, false, (READ_MAX, patience), on_end)?;
         Ok(Reading { locks: self, number })
     }
 
@@ -226,7 +226,7 @@ impl Locks {
         mut all: MutexGuard<'a, Datasets>,
         datasets: &[Token],
         deadline: Instant,
-        settle: Settle<'_>,
+        on_end: OnLockEnd<'_>,
         is_free: impl Fn(&Datasets) -> bool,
     ) -> (MutexGuard<'a, Datasets>, bool) {
         if is_free(&all) {
@@ -245,7 +245,7 @@ impl Locks {
             let next = shared.filter(|shared| !shared.is_going).map(|shared| shared.until).min();
             if next.is_some_and(|next| next <= now) {
                 drop(all);
-                self.expire(settle);
+                self.expire(on_end);
                 all = self.datasets.lock();
                 continue;
             }
@@ -276,15 +276,15 @@ impl Locks {
         Ok(())
     }
 
-    /// Gives back the locks that `which` says; what was written under them is settled while they still hold.
-    fn give_back(&self, which: impl Fn(&Holder, &Shared) -> bool, settle: Settle<'_>) {
+    /// Gives back the locks that `which` says; what was written under them becomes visible while they still hold.
+    fn give_back(&self, which: impl Fn(&Holder, &Shared) -> bool, on_end: OnLockEnd<'_>) {
         let now = Instant::now();
         let mut ending = Vec::new();
         for (token, dataset) in self.datasets.lock().iter_mut() {
             for (holder, shared) in &mut dataset.shared {
                 if !shared.is_going && which(holder, shared) {
                     shared.is_going = true;
-                    // Who reads meanwhile must know of them: they are not settled yet.
+                    // Who reads meanwhile must know of them: they are not visible yet.
                     let (writes, is_expired) = (shared.writes.clone(), shared.until <= now);
                     ending.push(Ending { dataset: *token, writes, is_expired, holder: *holder });
                 }
@@ -293,7 +293,7 @@ impl Locks {
         if ending.is_empty() {
             return;
         }
-        ending.iter().for_each(settle);
+        ending.iter().for_each(on_end);
         let mut all = self.datasets.lock();
         for end in &ending {
             all.get_mut(&end.dataset).map(|dataset| dataset.shared.remove(&end.holder));
@@ -302,12 +302,12 @@ impl Locks {
     }
 
     /// Gives one lock back.
-    pub(crate) fn unshare(&self, holder: Holder, settle: Settle<'_>) {
-        self.give_back(|other, _| *other == holder, settle);
+    pub(crate) fn unshare(&self, holder: Holder, on_end: OnLockEnd<'_>) {
+        self.give_back(|other, _| *other == holder, on_end);
     }
 
     /// Waits until the locks of a session are back, or ran out.
-    pub(crate) fn wait_for(&self, session: Id, settle: Settle<'_>) {
+    pub(crate) fn wait_for(&self, session: Id, on_end: OnLockEnd<'_>) {
         let mut all = self.datasets.lock();
         let until = |all: &Datasets| {
             let held = all.values().flat_map(|dataset| &dataset.shared);
@@ -317,18 +317,18 @@ impl Locks {
             all = self.changed.wait_timeout(all, left);
         }
         drop(all);
-        self.expire(settle);
+        self.expire(on_end);
     }
 
     /// A session ended in good order: it uses none of its locks any more.
-    pub(crate) fn end(&self, session: Id, settle: Settle<'_>) {
-        self.give_back(|(other, _), _| *other == session, settle);
+    pub(crate) fn end(&self, session: Id, on_end: OnLockEnd<'_>) {
+        self.give_back(|(other, _), _| *other == session, on_end);
     }
 
     /// Gives back what ran out.
-    pub(crate) fn expire(&self, settle: Settle<'_>) {
+    pub(crate) fn expire(&self, on_end: OnLockEnd<'_>) {
         let now = Instant::now();
-        self.give_back(|_, shared| shared.until <= now, settle);
+        self.give_back(|_, shared| shared.until <= now, on_end);
     }
 
     /// Takes the exclusive lock on datasets, all at once, when all shared ones are back or ran out; waits for `patience` at most.
@@ -336,14 +336,14 @@ impl Locks {
         &self,
         datasets: Vec<Token>,
         patience: Duration,
-        settle: Settle<'_>,
+        on_end: OnLockEnd<'_>,
     ) -> Result<Exclusive<'_>> {
         let is_free = |all: &Datasets| {
             let wanted = datasets.iter().filter_map(|token| all.get(token));
             wanted.into_iter().all(|dataset| dataset.shared.is_empty() && !dataset.is_exclusive)
         };
         let deadline = Instant::now() + patience;
-        let (mut all, is_free) = self.wait_until(self.datasets.lock(), &datasets, deadline, settle, is_free);
+        let (mut all, is_free) = self.wait_until(self.datasets.lock(), &datasets, deadline, on_end, is_free);
         if !is_free {
             self.tidy(all, &datasets);
             return Err(busy(patience));
@@ -487,17 +487,17 @@ mod tests {
         locks.share(holder, &[op(1)], true, (Duration::ZERO, LONG), &|_| {}).unwrap();
         assert_eq!(locks.writes(Some(token(1))), [op(1)]);
         assert_eq!(locks.renew(holder, LONG).unwrap_err().kind(), model::Kind::NotFound);
-        let settled = Mutex::new(Vec::new());
-        let settle = |ending: &Ending| {
+        let ended = Mutex::new(Vec::new());
+        let on_end = |ending: &Ending| {
             // Until then, who reads is reported of it.
             assert!(ending.writes.is_empty() || locks.writes(Some(token(1))) == [op(1)]);
-            settled.lock().extend(ending.writes.clone());
+            ended.lock().extend(ending.writes.clone());
         };
-        let exclusive = locks.exclusive(vec![token(1)], LONG, &settle).unwrap();
-        locks.unshare(holder, &settle);
-        locks.end(holder.0, &settle);
-        locks.expire(&settle);
-        assert_eq!(*settled.lock(), [op(1)]);
+        let exclusive = locks.exclusive(vec![token(1)], LONG, &on_end).unwrap();
+        locks.unshare(holder, &on_end);
+        locks.end(holder.0, &on_end);
+        locks.expire(&on_end);
+        assert_eq!(*ended.lock(), [op(1)]);
         drop(exclusive);
         assert!(locks.is_empty());
     }

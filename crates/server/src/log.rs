@@ -28,7 +28,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// What is logged from now on in this process, unless something else is already.
+    /// Sets what this process logs from now on, unless that was set before.
     pub fn install(format: LogFormat, level: Level) {
         let log = Log { format, level, spans: AtomicU64::new(1) };
         // Where the program has a subscriber of its own, that one stays.

@@ -76,8 +76,8 @@ impl ServerMark {
             file.lock().and_then(|()| file.write_all(proof.as_bytes())).map_err(failed)?;
             *mark = Some(ServerMarkFile { name, proof, _file: file });
         }
-        let told = mark.as_ref().map(|mark| (mark.name.clone(), mark.proof.clone()));
-        told.ok_or_else(|| Error::not_found("mark root folder"))
+        let found = mark.as_ref().map(|mark| (mark.name.clone(), mark.proof.clone()));
+        found.ok_or_else(|| Error::not_found("mark root folder"))
     }
 }
 

@@ -19,14 +19,14 @@ pub(crate) const SMALL_BYTES: u64 = 64 << 10;
 pub(crate) const KEPT_BYTES_MAX: usize = 1 << 20;
 /// Memory grows with the bytes that came.
 const STEP_BYTES: u64 = 1 << 20;
-/// What is charged by containers themselves is not told when it is given back.
+/// Charges that containers make are not reported when they are released.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The accounts of a server.
 #[derive(Debug)]
 pub(crate) struct Memory {
     server: Budget,
-    /// What connections take before they ask for anything large: no one can use it up.
+    /// The memory of connections before they ask for anything large: no one can use it up.
     _connections: Charge,
     /// Containers outlive who opened them first: what they keep belongs to none of the clients.
     containers: Budget,

@@ -7,7 +7,7 @@ use model::{Error, Result};
 /// Bytes of a name.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// Returns the name without what could lead elsewhere. Nothing in it is decoded: `%2e` is three characters.
+/// Returns the name without what could lead out of the root. Nothing in it is decoded: `%2e` is three characters.
 pub(crate) fn checked(name: &str) -> Result<&str> {
     let refused = |problem: &str| {
         let shown: String = name.chars().take(128).collect();
@@ -36,7 +36,7 @@ pub(crate) fn checked(name: &str) -> Result<&str> {
 pub(crate) struct Real {
     /// The path, without links as far as it is there.
     pub(crate) path: PathBuf,
-    /// The same from the root: what rights are asked for.
+    /// Its name relative to the root, for which rights are checked.
     pub(crate) name: String,
 }
 

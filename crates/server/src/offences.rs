@@ -11,7 +11,7 @@ use crate::party::Party;
 
 /// Refusals that anybody may have without waiting: programs look what they may do.
 const FREE: f64 = 64.0;
-/// What the next one waits, each twice as long as the one before.
+/// The delay of the next refusal; each is twice as long as the one before.
 const DELAY_FIRST: Duration = Duration::from_millis(10);
 /// Refusals beyond these do not count: a caller that stops is forgiven soon.
 const COUNT_MAX: f64 = FREE + 16.0;

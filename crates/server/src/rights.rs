@@ -28,7 +28,7 @@ pub struct Rights {
     grants: Vec<Grant>,
 }
 
-/// Who is at the other end of a connection.
+/// The user at the other end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Principal {
     /// For logs, and for who a session belongs to.
@@ -76,13 +76,13 @@ impl Rights {
         Rights::parse(&std::fs::read_to_string(path).map_err(failed)?)
     }
 
-    /// Returns a caller with this token may do everything.
+    /// Returns the rights of a token that may do everything.
     pub(crate) fn owner(token: &str) -> Self {
         let (who, token) = ("owner".to_owned(), token.to_owned());
         Rights { grants: vec![Grant { who, token, access: Access::Write, under: String::new() }] }
     }
 
-    /// Who has this token.
+    /// Returns the user with this token.
     pub(crate) fn principal(&self, token: Option<&str>) -> Option<Principal> {
         let token = token?;
         let mine: Vec<&Grant> = self.grants.iter().filter(|grant| is_equal(&grant.token, token)).collect();

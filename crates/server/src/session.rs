@@ -30,7 +30,7 @@ pub(crate) struct Session {
     pub(crate) owner: String,
     pub(crate) name: String,
     pub(crate) writable: bool,
-    /// What memory for its operations is charged to.
+    /// The account of memory for its operations.
     pub(crate) budget: Budget,
     direct: Option<Arc<Direct>>,
     guard: Arc<Guard>,
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// What a session is made with.
+/// The parts of a new session.
 #[derive(Debug)]
 pub(crate) struct Beginning {
     pub(crate) id: Id,

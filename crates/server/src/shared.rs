@@ -65,7 +65,7 @@ impl Shared {
         })
     }
 
-    /// Who has this token.
+    /// Returns the user with this token.
     pub(crate) fn who(&self, token: Option<&str>) -> Result<Principal> {
         match &self.rights {
             None => Ok(Principal::trusted("anybody")),
@@ -76,7 +76,7 @@ impl Shared {
         }
     }
 
-    /// Whom the work of a client is counted to: without tokens, addresses are all that tells clients apart.
+    /// Returns the party that the work of a client is counted for: without tokens, only addresses tell clients apart.
     pub(crate) fn party(&self, who: &Principal, stranger: &Party) -> Party {
         match self.has_tokens() {
             true => Party::Token(who.name.clone()),
@@ -85,7 +85,7 @@ impl Shared {
     }
 
     /// Begins a session, or finds the one that a lost answer was about.
-    pub(crate) fn open(&self, who: &Principal, begin: &Begin, opening: &OpenRequest) -> Result<Arc<Session>> {
+    pub(crate) fn open(&self, who: &Principal, begin: &Begin, request: &OpenRequest) -> Result<Arc<Session>> {
         if let Ok(session) = self.session(who, begin.session) {
             return Ok(session);
         }
@@ -93,7 +93,7 @@ impl Shared {
         if self.stopping.load(Ordering::Acquire) {
             return Err(Error::busy("open container").with("problem", "the server stops"));
         }
-        let session = Arc::new(self.containers.begin(who, begin, opening, self.means(count))?);
+        let session = Arc::new(self.containers.begin(who, begin, request, self.means(count))?);
         self.sessions.lock().insert(session.id, session.clone());
         Ok(session)
     }

@@ -10,10 +10,10 @@ use protocol::{is_queued_token, queued_sequence, queued_token};
 use system::sync::Mutex;
 use vol::*;
 
-/// What the client's tokens mean.
+/// The meaning of the client's tokens.
 #[derive(Debug, Default)]
 struct Names {
-    /// What operations made, by their numbers, which grow; `None` where making it failed.
+    /// The objects that operations made, by their growing numbers; `None` if an operation failed.
     made: Vec<(u64, Option<Token>)>,
     /// The numbers of what was made, of the first `known` of them: most clients never ask.
     given: HashMap<Token, u64, Spread>,
@@ -49,7 +49,7 @@ impl Translated {
         }
     }
 
-    /// What the operation of this number made, or that it failed. Numbers come in their order.
+    /// Notes the object that the operation of this number made, or that it failed. Numbers come in their order.
     pub(crate) fn made(&self, sequence: u64, real: Option<Token>) {
         self.names.lock().made.push((sequence, real));
     }
@@ -202,7 +202,7 @@ impl Layer for Translated {
     fn lookup(&self, op: &OpLookup) -> Result<Lookup> {
         match self.inner.lookup(&OpLookup { from: self.real(op.from)?, ..op.clone() })? {
             Lookup::Object(token) => Ok(Lookup::Object(self.given(token))),
-            elsewhere => Ok(elsewhere),
+            other => Ok(other),
         }
     }
 

@@ -37,7 +37,7 @@ fn spent() -> Duration {
     now.saturating_sub(CHARGED.replace(now))
 }
 
-/// Who may run now.
+/// The order in which parties run.
 #[derive(Debug)]
 pub(crate) struct Turns {
     queue: Mutex<Queue<Thread>>,
@@ -99,7 +99,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// What a party used, and what it wants.
+/// The use and the demand of a party.
 #[derive(Debug)]
 struct Share<W> {
     used: Duration,
@@ -120,7 +120,7 @@ struct Queue<W> {
     shares: HashMap<Party, Share<W>>,
     /// Turns that count, and since when they are held.
     running: Vec<(u64, Instant)>,
-    /// What the party that was served last had used.
+    /// The use of the party that was served last.
     level: Duration,
     number: u64,
 }

@@ -20,14 +20,14 @@ fn memory() -> Result<Subject> {
 }
 
 fn native() -> Result<Subject> {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let config = Config::local(common::storage(), folder.path());
     subject("remote-native", &config, Some(folder))
 }
 
 /// Containers that a connector keeps in folders.
 fn in_folders(name: &str, stack: &str) -> Result<Subject> {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let stack = Some(stack.to_owned());
     let config = Config { stack, ..Config::local(common::storage(), folder.path()) };
     subject(name, &config, Some(folder))
@@ -42,7 +42,7 @@ fn iod() -> Result<Subject> {
 }
 
 fn socket() -> Result<Subject> {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let listen = Listen::Unix(folder.path().join("socket"));
     let config = Config { listen, ..Config::local(common::storage(), folder.path()) };
     subject("remote-unix-native", &config, Some(folder))
@@ -50,7 +50,7 @@ fn socket() -> Result<Subject> {
 
 /// The metadata server: elements pass by it.
 fn direct() -> Result<Subject> {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let config = Config { direct: true, ..Config::local(common::storage(), folder.path()) };
     let server = Server::start(&config)?;
     let location = server.direct_location("");
@@ -59,7 +59,7 @@ fn direct() -> Result<Subject> {
 }
 
 fn direct_socket() -> Result<Subject> {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let listen = Listen::Unix(folder.path().join("socket"));
     let config = Config { listen, direct: true, ..Config::local(common::storage(), folder.path()) };
     let server = Server::start(&config)?;

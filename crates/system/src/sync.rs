@@ -1,7 +1,7 @@
 //! Locks that ignore poisoning.
 //!
 //! A thread that panics while it holds a lock leaves data that is no worse than after an error that it returned: what must
-//! not be seen half done is guarded elsewhere (a container that a panic interrupted does not commit). So [`Mutex::lock`]
+//! not be seen half done is guarded by other means (a container that a panic interrupted does not commit). So [`Mutex::lock`]
 //! and its relatives return the guard itself. Who wants to know uses [`RwLock::write_unpoisoned`] or [`Mutex::is_poisoned`].
 
 use std::sync::{PoisonError, TryLockError};

@@ -269,7 +269,7 @@ impl Files {
             }
         }
         for (path, good) in self.filled() {
-            std::fs::create_dir_all(path.parent().unwrap_or(&self.folder)).expect("make folder");
+            std::fs::create_dir_all(path.parent().unwrap_or(&self.folder)).expect("create folder");
             std::fs::write(path, good).expect("write file");
         }
     }

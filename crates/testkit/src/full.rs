@@ -35,7 +35,7 @@ impl SmallDisk {
     /// Where the process may not mount file systems: such a test must not pass by doing nothing.
     pub fn new(name: &str, bytes: u64) -> SmallDisk {
         let path = std::env::temp_dir().join(format!("hyperslab-full-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("make folder");
+        fs::create_dir_all(&path).expect("create folder");
         let options = format!("size={bytes},mode=1777");
         let mount = ["mount", "-t", "tmpfs", "-o", &options, "tmpfs"];
         assert!(
@@ -55,7 +55,7 @@ impl SmallDisk {
     fn leave(&self, pages: u64) {
         let ballast = self.path.join("ballast");
         let (mut bytes, mut step) = (0, 1u64 << 22);
-        let file = fs::File::create(&ballast).expect("make file");
+        let file = fs::File::create(&ballast).expect("create file");
         // tmpfs takes pages as they are written.
         while step >= PAGE {
             let written = std::os::unix::fs::FileExt::write_all_at(&file, &vec![1; step as usize], bytes);

@@ -6,6 +6,7 @@
 
 pub mod conformance;
 pub mod damage;
+mod folder;
 #[cfg(unix)]
 pub mod full;
 pub mod generate;
@@ -18,5 +19,6 @@ pub mod snapshot;
 pub mod strangers;
 mod subject;
 
+pub use folder::Folder;
 pub use kit::Bytes;
 pub use subject::{Case, Subject};

@@ -85,7 +85,7 @@ impl Outside {
         let base = std::env::temp_dir().join(format!("hyperslab-outside-{}-{number}", std::process::id()));
         for name in NAMES {
             let path = base.join("folder").join(name);
-            fs::create_dir_all(path.parent().unwrap_or(&base)).expect("make folder");
+            fs::create_dir_all(path.parent().unwrap_or(&base)).expect("create folder");
             fs::write(path, format!("precious {name}")).expect("write file");
         }
         fs::write(base.join("file"), "precious").expect("write file");
@@ -98,7 +98,7 @@ impl Outside {
         match fs::symlink_metadata(path) {
             Ok(found) if found.is_dir() => fs::remove_dir_all(path).expect("remove folder"),
             Ok(_) => fs::remove_file(path).expect("remove file"),
-            Err(_) => fs::create_dir_all(path.parent().unwrap_or(path)).expect("make folder"),
+            Err(_) => fs::create_dir_all(path.parent().unwrap_or(path)).expect("create folder"),
         }
         let target = match trap {
             Trap::LinkToFile => "file",
@@ -110,14 +110,14 @@ impl Outside {
                 return;
             }
         };
-        symlink(self.base.join(target), path).expect("make link");
+        symlink(self.base.join(target), path).expect("create link");
     }
 
     /// Does some work while a folder and a link to one outside change places all the time. Both are always there.
     pub fn while_swapping(&self, path: &Path, work: impl FnOnce()) {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         let other = path.with_file_name(".swapped");
-        symlink(self.base.join("folder"), &other).expect("make link");
+        symlink(self.base.join("folder"), &other).expect("create link");
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {

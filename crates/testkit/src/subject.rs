@@ -21,7 +21,7 @@ pub struct Subject {
     registry: Arc<Registry>,
     location: Box<dyn Fn(&str) -> String + Send + Sync>,
     access: FileAccess,
-    beside: Arc<Beside>,
+    siblings: Arc<Siblings>,
     /// Keeps what the subject needs alive, such as a temporary directory.
     _kept: Option<Box<dyn std::any::Any + Send + Sync>>,
 }
@@ -43,15 +43,15 @@ impl Subject {
         location: impl Fn(&str) -> String + Send + Sync + 'static,
     ) -> Self {
         let registry = Arc::new(registry);
-        let beside = Arc::new(Beside { registry: registry.clone(), files: Mutex::default() });
-        let access = FileAccess::write().with_resolver(beside.clone());
-        Subject { name: name.into(), registry, location: Box::new(location), access, beside, _kept: None }
+        let siblings = Arc::new(Siblings { registry: registry.clone(), files: Mutex::default() });
+        let access = FileAccess::write().with_resolver(siblings.clone());
+        Subject { name: name.into(), registry, location: Box::new(location), access, siblings, _kept: None }
     }
 
     /// With other access properties; the suite's own resolver stays.
     #[must_use]
     pub fn with_access(mut self, access: FileAccess) -> Self {
-        self.access = FileAccess { access: Access::Write, ..access }.with_resolver(self.beside.clone());
+        self.access = FileAccess { access: Access::Write, ..access }.with_resolver(self.siblings.clone());
         self
     }
 
@@ -112,7 +112,7 @@ impl Subject {
 
     /// Returns bytes next to the containers: what external data called `name` lies in.
     pub fn bytes(&self, name: &str) -> Arc<Bytes> {
-        self.beside.get(name)
+        self.siblings.get(name)
     }
 }
 
@@ -184,18 +184,18 @@ struct Gone;
 impl Container for Gone {}
 
 /// The resolver of the suite: containers by location, files by name.
-struct Beside {
+struct Siblings {
     registry: Arc<Registry>,
     files: Mutex<BTreeMap<String, Arc<Bytes>>>,
 }
 
-impl Beside {
+impl Siblings {
     fn get(&self, name: &str) -> Arc<Bytes> {
         self.files.lock().entry(name.to_owned()).or_default().clone()
     }
 }
 
-impl Resolver for Beside {
+impl Resolver for Siblings {
     fn container(&self, name: &str, _from: &str) -> Result<Arc<dyn Container>> {
         self.registry.open(name, &FileAccess::write())
     }

@@ -31,7 +31,7 @@ pub enum Durability {
 /// The behaviour of a write when the buffer of a connector that keeps elements until a flush is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum WhenFull {
-    /// What waits goes to storage, without a commit. Where several processes write together they cannot.
+    /// Pending elements go to storage, without a commit. Processes that write together cannot choose this.
     #[default]
     Flush,
     /// It fails; the caller flushes.
@@ -55,7 +55,7 @@ pub enum Locking {
 /// Generations of libhdf5, for what may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum LibVersion {
-    /// Whatever the oldest reader understands.
+    /// The earliest version of each structure that can store the object.
     Earliest,
     /// 1.8.
     #[default]
@@ -109,7 +109,7 @@ pub struct VirtualView {
 /// Where a file gets new space, for connectors that store one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FilePlacement {
-    /// What takes at least so many bytes starts at a multiple of `alignment`.
+    /// Blocks of at least so many bytes start at a multiple of `alignment`.
     pub alignment_threshold: u64,
     /// Bytes; 1 is anywhere.
     pub alignment: u64,

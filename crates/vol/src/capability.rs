@@ -78,7 +78,7 @@ capabilities! {
     comments = 21,
     /// Times of objects.
     times = 22,
-    /// What was committed survives the process.
+    /// Committed changes survive the process.
     persistent = 23,
     /// Objects are read again as others left them (`H5Orefresh`).
     refresh = 24,

@@ -90,7 +90,7 @@ macro_rules! for_each_operation {
             fn info(&self) -> Arc<ContainerInfo>;
             /// Makes everything written so far one commit (`H5Fflush`).
             fn commit(&self, durability: Durability) -> ();
-            /// Commits and lets go; later operations fail.
+            /// Commits and closes; later operations fail.
             fn close(&self) -> ();
             /// Runs an operation that only one connector or layer has, by name. Callers use [`crate::call`] with an
             /// [`Extension`](crate::Extension); connectors answer with [`Optional`](crate::Optional).

@@ -267,13 +267,13 @@ mod tests {
         container.dataset_resize(model::Token::from_u64(1), dims)
     }
 
-    type Told = Arc<Mutex<Vec<String>>>;
+    type CloseErrors = Arc<Mutex<Vec<String>>>;
 
-    fn handle(fails: bool) -> (Arc<Noted>, Arc<dyn Container>, Told) {
+    fn handle(fails: bool) -> (Arc<Noted>, Arc<dyn Container>, CloseErrors) {
         let noted = Arc::new(Noted { fails, ..Noted::default() });
         let errors = Arc::new(Mutex::new(Vec::new()));
-        let told = errors.clone();
-        let access = FileAccess::write().with_close_error_hook(move |e| told.lock().push(e.to_string()));
+        let hook = errors.clone();
+        let access = FileAccess::write().with_close_error_hook(move |e| hook.lock().push(e.to_string()));
         (noted.clone(), close_on_drop(noted, "here", &access), errors)
     }
 

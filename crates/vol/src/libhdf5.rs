@@ -43,20 +43,20 @@ pub fn parse(text: &str, registry: &Registry) -> Result<VolSetting> {
     }
 }
 
-struct Found {
+struct NamedEntry {
     name: String,
     is_layer: bool,
 }
 
-/// By name, or by number as `under_vol` has it.
-fn find(name: &str, registry: &Registry) -> Result<Found> {
+/// Returns the connector or layer with this name, or with this number as `under_vol` has it.
+fn find(name: &str, registry: &Registry) -> Result<NamedEntry> {
     let number = name.parse::<u32>().ok();
     let is_it = |info: &crate::ConnectorInfo| info.name == name || Some(info.value) == number;
     if let Some(connector) = registry.connectors().find(|c| is_it(&c.info())) {
-        return Ok(Found { name: connector.info().name.to_owned(), is_layer: false });
+        return Ok(NamedEntry { name: connector.info().name.to_owned(), is_layer: false });
     }
     if let Some(layer) = registry.layers().find(|l| is_it(&l.info())) {
-        return Ok(Found { name: layer.info().name.to_owned(), is_layer: true });
+        return Ok(NamedEntry { name: layer.info().name.to_owned(), is_layer: true });
     }
     let known: Vec<_> = registry.connectors().map(|connector| connector.info().name).collect();
     Err(registry.missing("find connector", name, &known))

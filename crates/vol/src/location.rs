@@ -1,4 +1,4 @@
-//! Locations and stacks: where a container lives, as one string.
+//! Locations and stacks: where a container is, as one string.
 
 use model::{Error, Result};
 

@@ -25,7 +25,7 @@ pub struct Call {
 
 /// Sees every operation of a container. All of it may be called from many threads at once.
 pub trait Observer: Send + Sync {
-    /// What is kept from the begin of a call to its end.
+    /// The state of a call between its begin and its end.
     type Begun;
 
     /// Before a call; an error refuses it.
@@ -64,7 +64,7 @@ impl<O: Observer> Observed<O> {
         Observed { inner, observer }
     }
 
-    /// Who sees the operations.
+    /// Returns the observer.
     pub fn observer(&self) -> &O {
         &self.observer
     }
@@ -133,12 +133,12 @@ impl<O: Observer> Observed<O> {
             call.bytes += answer.seen_bytes();
             call.object = answer.seen_made().or(call.object);
         }
-        let told = self.observer.end(&call, begun, answer.as_ref().err());
-        answer.and_then(|answer| told.map(|()| answer))
+        let observed = self.observer.end(&call, begun, answer.as_ref().err());
+        answer.and_then(|answer| observed.map(|()| answer))
     }
 }
 
-/// What arguments and answers tell an observer.
+/// A value of arguments or answers as an observer sees it.
 pub(crate) trait ObservedValue {
     /// Returns the object that an argument names.
     fn seen_object(&self) -> Option<Token> {

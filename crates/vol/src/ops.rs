@@ -25,7 +25,7 @@ pub struct ContainerCreate<'a> {
 }
 
 impl<'a> ContainerCreate<'a> {
-    /// Returns a container at `path`, for a connector that needs no other; what is there stays.
+    /// Returns the arguments to create a container at `path`, with a connector that needs no other. An existing container is not replaced.
     pub fn new(path: &'a str, create: &'a FileCreate, access: &'a FileAccess) -> Self {
         ContainerCreate { path, engine: None, create, access, truncate: false, registry: Registry::none() }
     }
@@ -45,7 +45,7 @@ pub struct ContainerOpen<'a> {
 }
 
 impl<'a> ContainerOpen<'a> {
-    /// Returns the container at `path`, for a connector that needs no other.
+    /// Returns the arguments to open the container at `path`, with a connector that needs no other.
     pub fn new(path: &'a str, access: &'a FileAccess) -> Self {
         ContainerOpen { path, engine: None, access, registry: Registry::none() }
     }
@@ -163,9 +163,9 @@ pub struct OpMapCreate {
 /// Creates a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpLinkCreate {
-    /// Where.
+    /// The group and the name.
     pub place: LinkLocation,
-    /// To what.
+    /// The target.
     pub target: LinkTarget,
 }
 
@@ -185,11 +185,11 @@ pub struct OpLinkMove {
 /// A page of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpList {
-    /// Sorted by what.
+    /// The index that sorts the entries.
     pub index: Index,
-    /// Which way.
+    /// The order of the entries.
     pub order: Order,
-    /// Entries to skip: the place to go on from.
+    /// Entries to skip.
     pub skip: u64,
     /// Entries at most.
     pub count_max: u64,
@@ -236,7 +236,7 @@ pub struct OpRead<'a> {
     pub dataset: Token,
     /// Which elements.
     pub selection: &'a Selection,
-    /// Space for exactly these.
+    /// The buffer, with space for exactly these elements.
     pub into: &'a mut [u8],
 }
 
@@ -256,18 +256,18 @@ pub struct OpWrite<'a> {
     pub dataset: Token,
     /// Which elements.
     pub selection: &'a Selection,
-    /// Exactly these.
+    /// The elements.
     pub from: &'a [u8],
 }
 
 /// Copies an object within one container (`H5Ocopy`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpObjectCopy {
-    /// What.
+    /// The object.
     pub object: Token,
-    /// Where to.
+    /// The link to the copy.
     pub place: LinkLocation,
-    /// How.
+    /// Options of the copy.
     pub options: CopyOptions,
 }
 

@@ -68,7 +68,7 @@ struct PinState<I> {
     clock: u64,
     /// When each pin came: as many as there are threads that read.
     pins: HashMap<u64, u64>,
-    /// What waits, and since when: for all pins that came no later.
+    /// Blobs that wait, and since when: for all pins that came no later.
     waiting: VecDeque<(u64, Vec<I>)>,
 }
 

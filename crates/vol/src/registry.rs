@@ -37,7 +37,7 @@ pub struct Registry {
     filter_origins: BTreeMap<u16, String>,
     drivers: Drivers,
     registered: Registered,
-    /// What all containers are charged to that come without an account.
+    /// The account of containers that are opened without one.
     budget: Option<Budget>,
 }
 
@@ -217,7 +217,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Like [`Registry::register`], for one that came from elsewhere: a file, for example.
+    /// Adds a connector as [`Registry::register`] does, and records where it came from: a file, for example.
     pub fn register_from(&mut self, connector: Arc<dyn Connector>, origin: &str) -> Result<()> {
         let name = connector.info().name;
         self.register(connector)?;
@@ -225,7 +225,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Like [`Registry::register_layer`], for one that came from elsewhere.
+    /// Adds a layer as [`Registry::register_layer`] does, and records where it came from.
     pub fn register_layer_from(&mut self, layer: Arc<dyn LayerFactory>, origin: &str) -> Result<()> {
         let name = layer.info().name;
         self.register_layer(layer)?;
@@ -327,7 +327,7 @@ impl Registry {
             // What stood there is gone, and a container without its layers is not what was asked for. The error says more
             // than one about an empty container that stays.
             let _ = made.close();
-            let _ = connector.delete(&self.opening(&place, access));
+            let _ = connector.delete(&self.container_open(&place, access));
         })?;
         Ok(handle(stacked, location, access, &self.registered.link_classes))
     }
@@ -361,7 +361,7 @@ impl Registry {
         ContainerCreate { path, engine, create, access, truncate, registry: self }
     }
 
-    fn opening<'a>(&'a self, place: &'a Location, access: &'a FileAccess) -> ContainerOpen<'a> {
+    fn container_open<'a>(&'a self, place: &'a Location, access: &'a FileAccess) -> ContainerOpen<'a> {
         ContainerOpen { path: &place.path, engine: place.engine.as_deref(), access, registry: self }
     }
 
@@ -393,7 +393,7 @@ impl Registry {
         let stack = self.stack_of(access)?;
         self.check_layers(&stack, location, None, access)?;
         let place = Location::parse(location);
-        let op = self.opening(&place, access);
+        let op = self.container_open(&place, access);
         let opened = match &place.connector {
             Some(name) => {
                 let connector = self.by_name(name)?;
@@ -428,14 +428,14 @@ impl Registry {
     /// Returns whether a connector knows the container at a location (`H5Fis_accessible`). Nothing is opened for long.
     pub fn is_accessible(&self, location: &str, access: &FileAccess) -> Result<bool> {
         let place = Location::parse(location);
-        self.connector_at(&place, access)?.is_accessible(&self.opening(&place, access))
+        self.connector_at(&place, access)?.is_accessible(&self.container_open(&place, access))
     }
 
     /// Removes a container. Whatever else lies at the location stays, and the error is that of opening it.
     pub fn delete(&self, location: &str, access: &FileAccess) -> Result<()> {
         let place = Location::parse(location);
         let connector = self.connector_at(&place, access)?;
-        let op = self.opening(&place, access);
+        let op = self.container_open(&place, access);
         // `H5Fdelete` leaves alone what it does not recognise, too.
         if !connector.is_accessible(&op)? {
             drop(self.open(location, access).during(&format!("delete {location}"))?);
@@ -450,7 +450,7 @@ impl Registry {
     pub fn recover(&self, location: &str, access: &FileAccess) -> Result<Vec<String>> {
         let access = &self.with_account(access);
         let place = Location::parse(location);
-        self.connector_at(&place, access)?.recover(&self.opening(&place, access))
+        self.connector_at(&place, access)?.recover(&self.container_open(&place, access))
     }
 
     /// Returns the connector that a location names, or the one whose container lies there.
@@ -464,7 +464,7 @@ impl Registry {
     /// Returns the connector whose container lies at `path`. Where none recognises it, the default one opens it and
     /// says what is wrong.
     fn recognise(&self, place: &Location, access: &FileAccess) -> Result<&Arc<dyn Connector>> {
-        let op = self.opening(place, access);
+        let op = self.container_open(place, access);
         for connector in self.connectors() {
             if connector.is_accessible(&op).unwrap_or(false) {
                 return Ok(connector);

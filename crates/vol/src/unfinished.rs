@@ -32,7 +32,7 @@ pub fn mark_unfinished(target: &dyn Container) -> Result<()> {
     target.commit(Durability::Full)
 }
 
-/// Takes the mark away. The commit that follows makes the copy whole.
+/// Removes the mark. The commit that follows completes the copy.
 pub fn clear_unfinished(target: &dyn Container) -> Result<()> {
     match is_unfinished(target)? {
         true => target.attribute_delete(target.info()?.root, UNFINISHED),
@@ -50,7 +50,7 @@ pub fn is_unfinished(container: &dyn Container) -> Result<bool> {
 
 /// Returns a container that was opened; if it has the mark, it says so among its warnings.
 pub(crate) fn with_warning(container: Arc<dyn Container>) -> Arc<dyn Container> {
-    // A root group that cannot be read is told by a caller that needs it.
+    // A root group that cannot be read is an error of the caller that needs it.
     match is_unfinished(&*container) {
         Ok(true) => Arc::new(Unfinished(container)),
         _ => container,

@@ -27,3 +27,8 @@ fn a_conversion_of_the_program() {
 fn a_class_of_links_of_the_program() {
     run(env!("CARGO_BIN_EXE_link_class"));
 }
+
+#[test]
+fn a_layer_of_the_program() {
+    run(env!("CARGO_BIN_EXE_layer"));
+}

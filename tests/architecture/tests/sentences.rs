@@ -23,7 +23,7 @@ fn crates_depend_on_what_the_table_says() {
 fn arrows_point_down() {
     let all = dependencies();
     let mut height: BTreeMap<&str, usize> = BTreeMap::new();
-    // Each round settles the crates whose dependencies are settled; a cycle never is.
+    // Each round removes the crates whose dependencies were removed before. A cycle stays.
     while height.len() < all.len() {
         let known = height.len();
         for (name, used) in &all {
@@ -139,5 +139,111 @@ fn every_page_of_the_documentation_is_in_its_index() {
         if name.ends_with(".md") && name != "README.md" {
             assert!(index.contains(&format!("({name})")), "docs/README.md does not name {name}");
         }
+    }
+}
+
+/// Returns the code of a source: without comments and without its tests.
+fn code(text: &str) -> String {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the sources of all crates that are part of the product, without files of tests.
+fn product() -> impl Iterator<Item = (String, String)> {
+    let crates = dependencies().into_keys().filter(|name| name != "testkit");
+    let all = crates.flat_map(|name| sources(&format!("crates/{name}/src")));
+    all.filter(|(path, _)| !path.contains("tests"))
+}
+
+#[test]
+fn the_contract_knows_no_file_format() {
+    let words =
+        ["superblock", "symbol_table", "SymbolTable", "btree", "fractal", "consistency_flags", "clear_marks"];
+    for (path, text) in sources("crates/vol/src") {
+        for word in words {
+            assert!(!code(&text).contains(word), "{path} knows {word}");
+        }
+    }
+}
+
+/// Sources that may read environment variables: those that sentence 5 names.
+const ENVIRONMENT: [&str; 7] = [
+    "crates/bridges/c/",
+    "crates/connectors/native/src/lock.rs",
+    "crates/connectors/remote/src/address.rs",
+    "crates/hyperslab/src/environment.rs",
+    "crates/protocol/src/tokens.rs",
+    "crates/server/src/fuzz.rs",
+    "crates/tools/cli/",
+];
+
+#[test]
+fn environment_variables_are_read_where_the_architecture_says() {
+    for (path, text) in product().filter(|(path, _)| !ENVIRONMENT.iter().any(|part| path.starts_with(part))) {
+        assert!(!code(&text).contains("env::var"), "{path} reads an environment variable");
+    }
+}
+
+#[test]
+fn shared_objects_are_loaded_by_the_plugin_crate_and_the_c_library_only() {
+    for (path, text) in product() {
+        let may_load = ["crates/plugin/", "crates/bridges/c/"].iter().any(|part| path.starts_with(part));
+        for call in ["libloading", "dlopen("] {
+            assert!(may_load || !code(&text).contains(call), "{path} uses {call}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_removed_recursively() {
+    // Both remove a folder that they created under a name of their own: `tour`, and tests of drivers.
+    let own = ["crates/tools/cli/src/scratch.rs", "crates/storage/files/src/scratch.rs"];
+    for (path, text) in product().filter(|(path, _)| !own.contains(&path.as_str())) {
+        assert!(!code(&text).contains("remove_dir_all"), "{path} removes a folder with all that is in it");
+    }
+}
+
+#[test]
+fn types_say_whose_they_are() {
+    let names = [
+        "State",
+        "Place",
+        "Piece",
+        "Found",
+        "Told",
+        "Lives",
+        "Opening",
+        "Described",
+        "Kept",
+        "Draft",
+        "Room",
+    ];
+    for (path, text) in product().filter(|(path, _)| !path.starts_with("crates/bridges/c/")) {
+        for kind in ["struct", "enum", "trait", "type"] {
+            for name in names {
+                let declared = code(&text).lines().any(|line| {
+                    let rest = line.split_once(&format!("{kind} {name}")).map(|(_, rest)| rest);
+                    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+                });
+                assert!(!declared, "{path} has a {kind} {name}: CONTRIBUTING.md, Words");
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_of_the_documentation_are_short() {
+    let pages =
+        std::fs::read_dir(root().join("docs")).expect("docs").map(|entry| entry.expect("an entry").path());
+    let all = std::fs::read_dir(root()).expect("the root").map(|entry| entry.expect("an entry").path());
+    for path in pages.chain(all).filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+        // Generated from the declarations of the C library.
+        if path.ends_with("c-functions.md") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a page");
+        let is_long = |line: &&str| line.chars().count() > 120 && !line.starts_with('|');
+        let long = text.lines().enumerate().find(|(_, line)| is_long(line));
+        assert!(long.is_none(), "{}: {long:?}", path.display());
     }
 }

@@ -64,7 +64,7 @@ struct Run {
 impl Run {
     fn over(folder: &Path, bytes_max: u64, asked: &[String]) -> Result<Run> {
         let scratch = std::env::temp_dir().join(format!("pairs-{}", std::process::id()));
-        std::fs::create_dir_all(&scratch).map_err(|e| Error::io("make folder", &e))?;
+        std::fs::create_dir_all(&scratch).map_err(|e| Error::io("create folder", &e))?;
         let mut run = Run {
             registry: hyperslab::registry(),
             asked: asked.to_vec(),

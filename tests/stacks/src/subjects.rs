@@ -1,11 +1,9 @@
 //! What the suite is run on.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use memory::MemoryConnector;
-use testkit::Subject;
+use testkit::{Folder, Subject};
 use vol::{FileAccess, Registry, Result};
 
 use crate::{lazy, loopback, proof, wide};
@@ -85,24 +83,6 @@ pub const SUBJECTS: &[Entry] = &[
     ),
 ];
 
-/// A folder that goes with the subject that uses it.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left behind in a temporary folder is not worth a failure.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn folder() -> Result<Folder> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let name = format!("hyperslab-stacks-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let folder = std::env::temp_dir().join(name);
-    std::fs::create_dir_all(&folder).map_err(|e| vol::Error::io("make folder", &e))?;
-    Ok(Folder(folder))
-}
-
 /// The connectors and layers that users have, and those of this suite.
 pub fn registry() -> Result<Registry> {
     let mut registry = hyperslab::registry();
@@ -124,8 +104,8 @@ impl Entry {
 
     /// What the suite is run on.
     pub fn subject(&self) -> Result<Subject> {
-        let (kept, connector) = (folder()?, self.connector);
-        let folder = kept.0.display().to_string();
+        let (kept, connector) = (Folder::new("stacks"), self.connector);
+        let folder = kept.path().display().to_string();
         let location = move |name: &str| match connector {
             "memory" => format!("memory:{name}"),
             "native" | "log" => format!("{connector}:{folder}/{name}.h5"),

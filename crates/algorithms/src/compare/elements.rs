@@ -32,7 +32,7 @@ impl Comparer<'_> {
         }
         let is_readable =
             |info: &DatasetInfo| !matches!(info.create.layout, Layout::External(_) | Layout::Virtual(_));
-        // What lies elsewhere is the same where the way to it is.
+        // External elements are equal if their locations are.
         if a.space == b.space && a.space != Dataspace::Null && is_readable(&a) && is_readable(&b) {
             self.elements((from, &a), (to, &b), path)?;
         }

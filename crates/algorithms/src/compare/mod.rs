@@ -32,7 +32,7 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// More differences than these are not told.
+/// The number of differences that are reported in full.
 const DIFFERENCES_MAX: usize = 1000;
 /// Longer values are not shown.
 const SHOWN_MAX: usize = 120;
@@ -83,7 +83,7 @@ struct Comparer<'c> {
     found: Vec<Difference>,
 }
 
-/// What is compared: an object, or an attribute of it.
+/// The object or attribute that is compared.
 #[derive(Clone)]
 struct ComparedItem {
     path: ObjectPath,

@@ -23,7 +23,7 @@ const READERS_MAX: usize = 4;
 const CHUNKS_PER_PAGE: u64 = 4096;
 
 /// Called with the type, the place and the bytes of a piece of a dataset.
-type Piece<'p> = dyn FnMut(&Datatype, &Selection, &[u8]) -> Result<()> + 'p;
+type ElementsVisitor<'p> = dyn FnMut(&Datatype, &Selection, &[u8]) -> Result<()> + 'p;
 
 impl Copier<'_> {
     pub(super) fn dataset(
@@ -76,8 +76,8 @@ impl Copier<'_> {
     ) -> Result<()> {
         let (from, to) = (self.source.dataset_info(old)?, target.dataset_info(new)?);
         // Data next to the container, and data of other datasets, is not the copy's own.
-        let elsewhere = matches!(to.create.layout, Layout::External(_) | Layout::Virtual(_));
-        if elsewhere
+        let external = matches!(to.create.layout, Layout::External(_) | Layout::Virtual(_));
+        if external
             || self.source.dataset_storage(old)?.allocation == Allocation::None
                 && !matches!(from.create.layout, Layout::Virtual(_))
         {
@@ -137,7 +137,12 @@ impl Copier<'_> {
     }
 
     /// Reads a dataset piece by piece, after the first few; pieces hold whole chunks, and some are read ahead.
-    pub(super) fn each_piece(&self, dataset: Token, skip: u64, visit: &mut Piece<'_>) -> Result<()> {
+    pub(super) fn each_piece(
+        &self,
+        dataset: Token,
+        skip: u64,
+        visit: &mut ElementsVisitor<'_>,
+    ) -> Result<()> {
         let info = self.source.dataset_info(dataset)?;
         let (source, dims) = (self.source, info.space.dims());
         let element_bytes = u64::from(info.datatype.size());

@@ -8,7 +8,7 @@ use vol::{Container, OpDatasetCreate};
 
 use super::Copier;
 
-/// Told what a copy lacks: the path of an object, what of it is missing, and what the target said.
+/// A function that is called for each loss of a copy: the path of the object, the part that is lost, and the target's error.
 pub type Tell<'a> = dyn Fn(&str, &str, &Error) + 'a;
 
 /// Creates a container for a copy: one that shares no messages where the connector cannot share them.

@@ -28,7 +28,7 @@ use vol::{
 
 /// Changes a dataset before its copy is made: its path in the source, and what is about to be made.
 pub type Alter<'a> = dyn Fn(&ObjectPath, &mut OpDatasetCreate) -> Result<()> + 'a;
-/// Told how far a copy is; an error ends it.
+/// A function that is called with the progress of a copy. Its error ends the copy.
 pub type Tell<'a> = dyn Fn(Progress) -> Result<()> + 'a;
 
 /// How far a copy is.
@@ -43,7 +43,7 @@ pub struct Progress {
 /// How to copy, and with whose help.
 #[derive(Clone, Copy)]
 pub struct CopyContext<'a> {
-    /// What every copy obeys, inside a container too.
+    /// Options of the copy, as for a copy inside of one container.
     pub options: CopyOptions,
     /// Leave the elements of datasets behind.
     pub without_elements: bool,
@@ -51,9 +51,9 @@ pub struct CopyContext<'a> {
     pub resolver: Option<(&'a dyn Resolver, &'a str)>,
     /// Changes datasets on the way.
     pub alter: Option<&'a Alter<'a>>,
-    /// Told how far it is.
+    /// Called with the progress.
     pub tell: Option<&'a Tell<'a>>,
-    /// Told what the target cannot hold; without it, that is an error.
+    /// Called for each loss. If `None`, a loss is an error.
     pub lost: Option<&'a TellLost<'a>>,
     /// Goes on where an earlier copy was stopped.
     pub resume: Option<&'a dyn Resume>,
@@ -206,7 +206,7 @@ impl<'a> Copier<'a> {
         Ok(())
     }
 
-    /// What the root group itself has. It is there before the copy begins.
+    /// Copies the attributes and properties of the root group, which exists before the copy begins.
     fn root(&mut self, info: &ObjectInfo, to: Token) -> Result<()> {
         let path = ObjectPath::root();
         match self.context.resume.map(|resume| resume.pieces(&path)) {
@@ -304,7 +304,7 @@ impl<'a> Copier<'a> {
         Ok(new)
     }
 
-    /// What every object has: attributes and a comment.
+    /// Copies what every object has: attributes and a comment.
     fn common(&mut self, info: &ObjectInfo, new: Token, path: &ObjectPath) -> Result<()> {
         if let Some(comment) = &info.comment {
             self.or_lost(path, "comment", self.target.object_set_comment(new, Some(comment)))?;

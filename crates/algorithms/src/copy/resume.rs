@@ -27,7 +27,7 @@ impl Copier<'_> {
         }
     }
 
-    /// Returns the copy that an earlier run made, with what is left to do for it. What was made but not noted is taken away:
+    /// Returns the copy that an earlier run made, with what is left to do for it. What was made but not noted is removed:
     /// no one knows how much of it is there.
     pub(super) fn earlier(
         &mut self,
@@ -55,7 +55,7 @@ impl Copier<'_> {
         Ok(Some(new))
     }
 
-    /// Takes away what a root group got before it was noted.
+    /// Removes what a root group got before it was noted.
     pub(super) fn clear_attributes(&self, object: Token) -> Result<()> {
         let op = OpList { count_max: u64::MAX, ..OpList::default() };
         for attribute in self.target.attribute_list(object, &op)?.entries {

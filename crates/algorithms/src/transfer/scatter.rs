@@ -14,7 +14,7 @@ const PACKED_BYTES: u64 = 16 << 20;
 struct SelectedRanges {
     runs: Runs,
     each: usize,
-    /// What is left of the last run: first element and elements.
+    /// The rest of the last run: first element and elements.
     left: (usize, usize),
 }
 

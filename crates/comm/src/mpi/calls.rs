@@ -17,7 +17,7 @@ const MESSAGE_BYTES_MAX: usize = 1 << 30;
 /// Bytes of a message that may hold all there is to say.
 const FIRST_BYTES: usize = 1024;
 
-/// What MPI is asked for.
+/// A call of MPI.
 pub(super) enum Call {
     Gather(Vec<u8>),
     Broadcast(usize, Vec<u8>),
@@ -26,7 +26,7 @@ pub(super) enum Call {
     Barrier,
 }
 
-/// What came of a call.
+/// The result of a call.
 pub(super) enum Answer {
     All(Vec<Vec<u8>>),
     Bytes(Vec<u8>),

@@ -23,7 +23,7 @@ use crate::{Comm, Reduce, gone};
 const WAIT_MAX: Duration = Duration::from_secs(3600);
 /// How often a call looks for the others.
 const LOOK: Duration = Duration::from_millis(50);
-/// What a process sent before its end may be on its way for so long.
+/// How long messages of a process that ended may still be on their way.
 const LATE: Duration = Duration::from_millis(500);
 
 /// All processes of the job (`MPI_COMM_WORLD`). MPI ends when this is dropped.

@@ -28,13 +28,13 @@ fn look(id: u32) -> Option<(String, u64)> {
 /// Returns what this process tells others of itself; nothing where the system does not say.
 pub(super) fn own() -> Vec<u8> {
     let id = std::process::id();
-    let told = || Some(format!("{id} {} {}", look(id)?.1, machine()?));
-    told().unwrap_or_default().into_bytes()
+    let own = || Some(format!("{id} {} {}", look(id)?.1, machine()?));
+    own().unwrap_or_default().into_bytes()
 }
 
-/// Returns the process that told this, where it runs on this machine.
-pub(super) fn of(told: &[u8]) -> Option<Peer> {
-    let mut words = std::str::from_utf8(told).ok()?.splitn(3, ' ');
+/// Returns the process that sent these bytes, if it runs on this machine.
+pub(super) fn of(bytes: &[u8]) -> Option<Peer> {
+    let mut words = std::str::from_utf8(bytes).ok()?.splitn(3, ' ');
     let (id, began) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     (words.next()? == machine()?).then_some(Peer { id, began })
 }

@@ -102,10 +102,13 @@ fn in_folder(path: &str) -> Result<IodLocation> {
         return Err(invalid().with("problem", "the location names no folder"));
     }
     let given = to_path(path);
-    let folder = std::fs::canonicalize(&given).or_else(|_| std::path::absolute(&given));
-    let folder = folder.map_err(|error| Error::io("find container", &error).with("path", path))?;
+    let failed = |error| Error::io("find container", &error).with("path", path);
+    let absolute = std::path::absolute(&given).map_err(failed)?;
+    let real = std::fs::canonicalize(&given).unwrap_or_else(|_| absolute.clone());
+    let key = real.display().to_string();
+    // The path as it was given leads to the folder itself; the other one is a name for it, unless the given one has none.
+    let folder = if absolute.file_name().is_some() { absolute } else { real };
     let name = folder.file_name().and_then(|name| name.to_str()).ok_or_else(invalid)?;
     let parent = folder.parent().unwrap_or(Path::new("/"));
-    let key = folder.display().to_string();
     Ok(IodLocation { service: Service::folder(parent), name: name.to_owned(), key })
 }

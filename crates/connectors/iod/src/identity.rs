@@ -56,7 +56,7 @@ impl Numbers {
     /// Returns the ID of a new object.
     pub(crate) fn next(&self, storage: &Container, kind: Kind) -> Result<Id> {
         let all = self.take(storage, kind, 1)?;
-        all.first().copied().ok_or_else(|| Error::limit("take numbers for objects"))
+        all.first().copied().ok_or_else(|| Error::limit("allocate object numbers"))
     }
 
     /// Returns the IDs of new objects.
@@ -89,7 +89,7 @@ impl Numbers {
 }
 
 fn read_index(storage: &Container, key: &[u8]) -> Result<u64> {
-    let found = storage.get(ROOT_METADATA, &[key]).during("take numbers for objects")?.pop().flatten();
+    let found = storage.get(ROOT_METADATA, &[key]).during("allocate object numbers")?.pop().flatten();
     number_of(&found.unwrap_or_default(), "index of identities")
 }
 
@@ -98,8 +98,8 @@ fn read_index(storage: &Container, key: &[u8]) -> Result<u64> {
 fn reserve(storage: &Container, key: &[u8], count: u64) -> Result<Range<u64>> {
     let first = read_index(storage, key)?;
     let end = first.checked_add(count).filter(|end| *end < 1 << 62);
-    let end = end.ok_or_else(|| Error::limit("take numbers for objects").with("first", first))?;
-    storage.put(ROOT_METADATA, &[(key, &number(end))]).during("take numbers for objects")?;
+    let end = end.ok_or_else(|| Error::limit("allocate object numbers").with("first", first))?;
+    storage.put(ROOT_METADATA, &[(key, &number(end))]).during("allocate object numbers")?;
     Ok(first..end)
 }
 

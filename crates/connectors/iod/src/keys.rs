@@ -10,14 +10,14 @@ pub const VERSION: u32 = 1;
 
 /// The root group.
 pub const ROOT: Id = Id::new(Kind::KeyValue, 0);
-/// What the root group and the file are.
+/// The metadata of the root group and of the file.
 pub const ROOT_METADATA: Id = Id::new(Kind::KeyValue, 1);
 /// Attributes of the root group.
 pub const ROOT_ATTRIBUTES: Id = Id::new(Kind::KeyValue, 2);
 
 /// Creation properties, as `H5Pencode` makes them.
 pub const CREATION: &[u8] = b"object_create_plist";
-/// What an object is: a number of `H5I_type_t`, four bytes.
+/// The key of an object's type: a number of `H5I_type_t`, four bytes.
 pub const TYPE: &[u8] = b"object_type";
 /// Hard links, and users of a committed datatype: eight bytes.
 pub const LINK_COUNT: &[u8] = b"object_link_count";
@@ -61,7 +61,7 @@ pub const LINK_INFO: &[u8] = b"link_info/";
 /// Before a place in the order of creation: the name of the link there.
 pub const LINK_PLACE: &[u8] = b"link_place/";
 
-/// What `H5I_type_t` calls an attribute.
+/// The number of an attribute in `H5I_type_t`.
 pub const H5I_ATTRIBUTE: u32 = 7;
 
 /// Returns what `H5I_type_t` calls an object.
@@ -122,7 +122,7 @@ pub fn link_place(place: u64) -> Vec<u8> {
     [LINK_PLACE, &place.to_be_bytes()].concat()
 }
 
-/// What is known of a link besides its target.
+/// The properties of a link, without its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkInfo {
     /// Its place in the order of creation, where that is tracked.

@@ -203,7 +203,7 @@ impl Objects for IodMapping {
         let id = self.numbers.next(&self.storage, keys::storage_kind(kind))?;
         match self.numbers.take(&self.storage, Kind::KeyValue, 2)?[..] {
             [metadata, attributes] => Ok((id, ObjectLocation { metadata, attributes })),
-            _ => Err(Error::limit("take numbers for objects")),
+            _ => Err(Error::limit("allocate object numbers")),
         }
     }
 

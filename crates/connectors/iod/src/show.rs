@@ -31,7 +31,7 @@ fn key(key: &[u8]) -> String {
     }
 }
 
-/// What a key-value store is for.
+/// The purpose of a key-value store.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Links,

@@ -13,7 +13,7 @@ fn in_memory() -> Result<Subject> {
 }
 
 fn in_folder() -> Result<Subject> {
-    let folder = tempfile::tempdir().map_err(|e| model::Error::io("make folder", &e))?;
+    let folder = tempfile::tempdir().map_err(|e| model::Error::io("create folder", &e))?;
     let mut registry = Registry::new();
     registry.register(Arc::new(IodConnector::new()))?;
     let root = folder.path().to_owned();

@@ -55,13 +55,13 @@ impl JsonConnector {
 fn absolute(path: &str) -> Result<PathBuf> {
     let path = &*to_path(path);
     let failed = |e: std::io::Error| Error::io("find document", &e).with("path", path.display());
-    if let Ok(found) = path.canonicalize() {
+    if let Ok(found) = dir::real_path(path) {
         return Ok(found);
     }
     let name =
         path.file_name().ok_or_else(|| Error::invalid("find document").with("path", path.display()))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Ok(folder.canonicalize().map_err(failed)?.join(name))
+    Ok(dir::real_path(folder).map_err(failed)?.join(name))
 }
 
 /// Returns where a new document goes, if nothing is in the way.

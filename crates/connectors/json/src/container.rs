@@ -1,4 +1,4 @@
-//! One opening of a document.
+//! A handle of a document.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::document::Document;
 /// A layer over the inner container: a commit writes the document.
 pub(crate) struct JsonContainer {
     opened: Translated,
-    /// Let go at the close: without openings, a document is not open.
+    /// Released by `close`: without handles, a document is not open.
     document: RwLock<Option<Arc<Document>>>,
     is_writable: bool,
     durability: Durability,
@@ -20,7 +20,7 @@ pub(crate) struct JsonContainer {
 
 impl JsonContainer {
     pub(crate) fn new(document: Arc<Document>, place: &str, access: &FileAccess) -> Result<Self> {
-        let opened = document.opening(place, access)?;
+        let opened = document.handle(place, access)?;
         let is_writable = access.access == Access::Write;
         let document = RwLock::new(Some(document));
         Ok(JsonContainer { opened, document, is_writable, durability: access.durability })

@@ -14,7 +14,7 @@ use vol::{ContainerCreate, ContainerOpen, Durability, FileAccess, Registry};
 use crate::connector::{CAPABILITY, NAME};
 use crate::{read, write};
 
-/// What all openings of a document share.
+/// The state that all handles of a document share.
 pub(crate) struct Document {
     /// The folder of its file, and the file's name in it.
     dir: Dir,
@@ -25,7 +25,7 @@ pub(crate) struct Document {
     saved: Mutex<Saved>,
 }
 
-/// What is in the file.
+/// The state of the file.
 struct Saved {
     changes: u64,
     stamp: Option<Stamp>,
@@ -60,22 +60,22 @@ impl Document {
     }
 
     fn empty(path: &Path, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
-        let told = TranslatedInfo {
+        let info = TranslatedInfo {
             connector: NAME,
             capability: CAPABILITY,
             limits: limits.clone(),
             is_keeper: true,
         };
-        let inner = InnerContainer::new(&model::text::from_path(path), told, registry, create)?;
+        let inner = InnerContainer::new(&model::text::from_path(path), info, registry, create)?;
         let saved = Mutex::new(Saved { changes: u64::MAX, stamp: None, durability: Durability::None });
         let ((dir, name), create, limits) = (folder_of(path)?, create.clone(), limits.clone());
         Ok(Document { dir, name, inner, create, limits, saved })
     }
 
-    /// Returns an opening for a user.
-    pub(crate) fn opening(&self, place: &str, access: &FileAccess) -> Result<Translated> {
+    /// Returns a handle for a user.
+    pub(crate) fn handle(&self, place: &str, access: &FileAccess) -> Result<Translated> {
         let siblings = access.resolver.is_some().then(|| SiblingResolver::new(access, place));
-        self.inner.opening(access, siblings)
+        self.inner.handle(access, siblings)
     }
 
     /// Returns the number of bytes of the file.
@@ -102,7 +102,7 @@ impl Document {
         Ok(())
     }
 
-    /// What another program wrote meanwhile is not overwritten.
+    /// Returns an error if another program wrote the file meanwhile: it is not overwritten.
     fn check_unchanged(&self, known: Option<Stamp>) -> Result<()> {
         let Some(known) = known else { return Ok(()) };
         match Stamp::at(&self.dir, &self.name) {

@@ -36,7 +36,7 @@ impl Block {
     }
 }
 
-/// What waits.
+/// The bytes of pending writes.
 #[derive(Default)]
 pub(crate) struct Arena {
     blocks: Vec<Block>,

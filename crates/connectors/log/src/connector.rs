@@ -1,13 +1,11 @@
 //! The connector: files by path, and which of them are open.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use comm::{Comm, Single};
-use files::Posix;
-use model::text::to_path;
+use files::{Identity, Posix};
 use model::{Error, Result, Token};
 use protocol::wire::{self, Client};
 use system::sync::{Mutex, MutexGuard, RwLock};
@@ -39,17 +37,14 @@ const BUFFER_BYTES_MAX: u64 = 256 << 20;
 #[derive(Clone)]
 pub struct LogConnector {
     inner: Arc<dyn Connector>,
-    open: Arc<Mutex<HashMap<PathBuf, Weak<Shared>>>>,
+    /// Which files are open: one file has one state, whatever path leads to it.
+    open: Arc<Mutex<HashMap<Identity, Weak<Shared>>>>,
 }
 
 impl std::fmt::Debug for LogConnector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("LogConnector").field("inner", &self.inner.info().name).finish_non_exhaustive()
     }
-}
-
-fn failed(operation: &str, path: &str, e: &std::io::Error) -> Error {
-    Error::io(operation, e).with("path", path)
 }
 
 fn check_access(access: &FileAccess) -> Result<()> {
@@ -71,12 +66,7 @@ fn settings(engine: Option<&str>, access: &FileAccess) -> Result<Settings> {
     Ok(Settings { version, buffer_bytes_max, when_full: access.write_buffer_full })
 }
 
-/// Returns one path for one file, however it is written.
-fn canonical(path: &str) -> Result<PathBuf> {
-    to_path(path).canonicalize().map_err(|e| failed("find file", path, &e))
-}
-
-/// What a file is opened with.
+/// The arguments with which a file is opened.
 struct LogOpen<'a> {
     path: &'a str,
     settings: Settings,
@@ -89,7 +79,7 @@ impl LogOpen<'_> {
     /// Returns what all who have a file open share, with a handle of it.
     fn shared(
         &self,
-        file: Posix,
+        file: Arc<Posix>,
         leader: Option<Arc<dyn Container>>,
         (root, group): (Token, Token),
         state: LogState,
@@ -105,7 +95,7 @@ impl LogOpen<'_> {
             settings: self.settings,
             limits: self.access.limits.clone(),
             filters: self.registry.registered().filters.clone(),
-            openings: AtomicUsize::new(0),
+            handles: AtomicUsize::new(0),
             decoded: Mutex::new(None),
         }
     }
@@ -125,7 +115,7 @@ impl LogConnector {
         LogConnector { inner, open: Arc::default() }
     }
 
-    fn table(&self) -> MutexGuard<'_, HashMap<PathBuf, Weak<Shared>>> {
+    fn table(&self) -> MutexGuard<'_, HashMap<Identity, Weak<Shared>>> {
         let mut table = self.open.lock();
         table.retain(|_, shared| shared.strong_count() > 0);
         table
@@ -147,7 +137,7 @@ impl LogConnector {
         let access = FileAccess { access: Access::Write, ..op.access.clone() };
         let mut table = self.table();
         let (inner, group) = self.create_inner(op, &access)?;
-        let opening = LogOpen {
+        let log_open = LogOpen {
             path: op.path,
             settings,
             access: &access,
@@ -155,8 +145,8 @@ impl LogConnector {
             comm: Arc::new(Single),
         };
         let tokens = (inner.container.info()?.root, group);
-        let shared = Arc::new(opening.shared(inner.file, None, tokens, LogState::default()));
-        table.insert(canonical(op.path)?, Arc::downgrade(&shared));
+        let shared = Arc::new(log_open.shared(inner.file, None, tokens, LogState::default()));
+        table.insert(shared.file.identity(), Arc::downgrade(&shared));
         Ok(Arc::new(LogContainer::new(inner.container, shared, &access)?))
     }
 
@@ -167,27 +157,24 @@ impl LogConnector {
         // Held while a file is read: two who open one at the same time get the same one.
         let mut table = self.table();
         let Inner { container: inner, file } = Inner::open(&*self.inner, op)?;
-        let path = canonical(op.path)?;
-        let known = table.get(&path).and_then(Weak::upgrade).filter(|shared| {
-            // A file in the place of the one that was open is another one.
-            shared.openings.load(Ordering::Acquire) > 0 && file.identity() == shared.file.identity()
-        });
+        let known = table.get(&file.identity()).and_then(Weak::upgrade);
+        let known = known.filter(|shared| shared.handles.load(Ordering::Acquire) > 0);
         let shared = match known {
             Some(shared) => shared,
             None => {
                 let group = load::find(&*inner)?.ok_or_else(|| not_a_log(op.path))?;
                 let state = load_state(&*inner, group, op.access)?;
-                let opening = LogOpen {
+                let log_open = LogOpen {
                     path: op.path,
                     settings,
                     access: op.access,
                     registry: op.registry,
                     comm: Arc::new(Single),
                 };
-                Arc::new(opening.shared(file, None, (inner.info()?.root, group), state))
+                Arc::new(log_open.shared(file, None, (inner.info()?.root, group), state))
             }
         };
-        table.insert(path, Arc::downgrade(&shared));
+        table.insert(shared.file.identity(), Arc::downgrade(&shared));
         Ok(Arc::new(LogContainer::new(inner, shared, op.access)?))
     }
 
@@ -217,13 +204,13 @@ impl LogConnector {
     /// The leader makes or opens the file, and tells the others what is in it.
     fn begin(
         &self,
-        opening: &LogOpen<'_>,
+        log_open: &LogOpen<'_>,
         make: impl FnOnce() -> Result<(Inner, Token)>,
     ) -> Result<Arc<LogContainer>> {
-        let leads = opening.comm.rank() == 0;
+        let leads = log_open.comm.rank() == 0;
         let made = leads.then(|| {
             let (inner, group) = make()?;
-            let loaded = Loaded::read(&*inner.container, group, &opening.access.limits)?;
+            let loaded = Loaded::read(&*inner.container, group, &log_open.access.limits)?;
             let bytes = to_bytes(&*inner.container, group, &loaded)?;
             Ok((inner, bytes))
         });
@@ -232,7 +219,7 @@ impl LogConnector {
             Some(Ok((_, bytes))) => [&[1], bytes.as_slice()].concat(),
             Some(Err(error)) => [wire::to_bytes(&false)?, wire::to_bytes::<Error>(error)?].concat(),
         };
-        opening.comm.bcast(0, &mut message)?;
+        log_open.comm.bcast(0, &mut message)?;
         let (root, group, loaded) = match message.split_first() {
             Some((1, bytes)) => from_bytes(bytes)?,
             Some((0, error)) => return Err(wire::from_bytes(error)?),
@@ -240,15 +227,15 @@ impl LogConnector {
         };
         let (leader, file) = match made.transpose()? {
             Some((inner, _)) => (Some(inner.container), inner.file),
-            None => (None, open_file(opening.path, opening.access)?),
+            None => (None, Arc::new(open_file(log_open.path, log_open.access)?)),
         };
-        let state = loaded.into_state(&opening.access.limits)?;
-        let shared = Arc::new(opening.shared(file, leader.clone(), (root, group), state));
+        let state = loaded.into_state(&log_open.access.limits)?;
+        let shared = Arc::new(log_open.shared(file, leader.clone(), (root, group), state));
         let inner: Arc<dyn Container> = match leader {
-            Some(alone) if opening.comm.size() == 1 => alone,
-            leader => Arc::new(Client::new(Collective { comm: opening.comm.clone(), leader })),
+            Some(alone) if log_open.comm.size() == 1 => alone,
+            leader => Arc::new(Client::new(Collective { comm: log_open.comm.clone(), leader })),
         };
-        Ok(Arc::new(LogContainer::new(inner, shared, opening.access)?))
+        Ok(Arc::new(LogContainer::new(inner, shared, log_open.access)?))
     }
 }
 

@@ -1,4 +1,4 @@
-//! One opening of a file: objects are below, elements are in the log.
+//! An open handle of a file: objects are in the inner container, elements in the log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +44,7 @@ fn closed() -> Error {
 impl LogContainer {
     pub(crate) fn new(inner: Arc<dyn Container>, shared: Arc<Shared>, access: &FileAccess) -> Result<Self> {
         let descriptors = inner.info()?.descriptors;
-        shared.openings.fetch_add(1, Ordering::AcqRel);
+        shared.handles.fetch_add(1, Ordering::AcqRel);
         Ok(LogContainer {
             inner,
             shared,
@@ -56,9 +56,9 @@ impl LogContainer {
         })
     }
 
-    fn let_go(&self) {
+    fn release(&self) {
         if !self.is_closed.swap(true, Ordering::AcqRel) {
-            self.shared.openings.fetch_sub(1, Ordering::AcqRel);
+            self.shared.handles.fetch_sub(1, Ordering::AcqRel);
         }
     }
 
@@ -119,7 +119,7 @@ impl LogContainer {
             .try_fold(0, |n, name| Ok(n + u32::from(self.inner.attribute_info(object, name)?.is_some())))
     }
 
-    /// Returns an object that was just made is no dataset, though one may have had its place before.
+    /// Returns the token of a new object, which is no dataset though one may have had its address before.
     fn made(&self, token: Token) -> Token {
         if self.shared.read().known.contains_key(&token) {
             self.shared.write().known.remove(&token);
@@ -139,7 +139,7 @@ impl LogContainer {
 
 impl Drop for LogContainer {
     fn drop(&mut self) {
-        self.let_go();
+        self.release();
     }
 }
 
@@ -172,7 +172,7 @@ impl Layer for LogContainer {
                 Last::Merge(self.durability),
             )?;
         }
-        self.let_go();
+        self.release();
         self.inner.close()
     }
 
@@ -343,7 +343,7 @@ impl Layer for LogContainer {
 
     // The document leaves maps out, and what is below would keep them apart from the log.
     fn map_create(&self, _op: &OpMapCreate) -> Result<Token> {
-        Err(Error::unsupported("make map in a log"))
+        Err(Error::unsupported("create map in a log"))
     }
 
     fn map_info(&self, _map: Token) -> Result<MapInfo> {

@@ -177,7 +177,7 @@ fn covered(logged: &Logged) -> Result<u64> {
     for list in logged.index.lists().chain(logged.recent.lists()) {
         index.push(list.to_vec(), logged.size);
     }
-    index.settle(logged.size);
+    index.merge(logged.size);
     let dims = logged.info.space.dims();
     // By pieces, and not by rows of the extent: no one needs to store anything to claim many of those.
     let pieces = index.lists().next().unwrap_or(&[]).iter();

@@ -19,17 +19,17 @@ use crate::table::{Entry, EntryOffset, Table};
 /// The size of one who cannot take part in a flush.
 const CANNOT: u64 = u64::MAX;
 
-/// The info of the leader the others: a number and an offset, or why there is none.
-type Told = Result<(u64, u64)>;
+/// The answer of the leader to the other processes: a number and an offset, or its error.
+type LogRange = Result<(u64, u64)>;
 
-fn told_to_bytes(told: &Told) -> Result<Vec<u8>> {
-    match told {
+fn range_to_bytes(range: &LogRange) -> Result<Vec<u8>> {
+    match range {
         Ok((number, offset)) => wire::to_bytes(&(true, vec![*number, *offset])),
         Err(error) => Ok([wire::to_bytes(&false)?, wire::to_bytes(error)?].concat()),
     }
 }
 
-fn told_from_bytes(bytes: &[u8]) -> Told {
+fn range_from_bytes(bytes: &[u8]) -> LogRange {
     match bytes.split_first() {
         Some((0, error)) => Err(wire::from_bytes(error)?),
         _ => match wire::from_bytes::<(bool, Vec<u64>)>(bytes)?.1[..] {
@@ -47,14 +47,14 @@ impl LogContainer {
     }
 
     /// Returns what the leader finds out, for everyone; its error is everyone's.
-    pub(crate) fn ask_leader(&self, find: impl FnOnce(&dyn Container) -> Told) -> Told {
-        let told = self.leading().map(find);
-        if let Some(told) = told.as_ref().filter(|_| self.shared().is_alone()) {
-            return told.clone();
+    pub(crate) fn ask_leader(&self, find: impl FnOnce(&dyn Container) -> LogRange) -> LogRange {
+        let range = self.leading().map(find);
+        if let Some(range) = range.as_ref().filter(|_| self.shared().is_alone()) {
+            return range.clone();
         }
-        let mut bytes = told.as_ref().map_or(Ok(Vec::new()), told_to_bytes)?;
+        let mut bytes = range.as_ref().map_or(Ok(Vec::new()), range_to_bytes)?;
         self.shared().comm.bcast(0, &mut bytes)?;
-        told.unwrap_or_else(|| told_from_bytes(&bytes))
+        range.unwrap_or_else(|| range_from_bytes(&bytes))
     }
 }
 

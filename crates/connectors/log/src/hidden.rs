@@ -21,7 +21,9 @@ pub(crate) const PROPERTIES: &str = "__LOG_PROPERTIES";
 /// An error where a link would have the name of the connector's own group.
 pub(crate) fn check_link(root: Token, group: Token, name: &str) -> Result<()> {
     if group == root && name == GROUP {
-        return Err(Error::invalid("make link").with("name", name).with("problem", "the log has this name"));
+        return Err(Error::invalid("create link")
+            .with("name", name)
+            .with("problem", "the log has this name"));
     }
     Ok(())
 }
@@ -29,7 +31,7 @@ pub(crate) fn check_link(root: Token, group: Token, name: &str) -> Result<()> {
 /// An error where an attribute would have a name of the connector's own.
 pub(crate) fn check_attribute(name: &str) -> Result<()> {
     if is_hidden(name) {
-        let error = Error::invalid("make attribute").with("name", name);
+        let error = Error::invalid("create attribute").with("name", name);
         return Err(error.with("problem", "such names belong to the log"));
     }
     Ok(())

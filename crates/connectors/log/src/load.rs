@@ -51,7 +51,7 @@ pub(crate) fn store_numbers(inner: &dyn Container, group: Token, state: &LogStat
     set_number(inner, group, LOGS, state.logs.iter().count() as u64)
 }
 
-/// What a file holds of logs, in a form that goes to other processes as well.
+/// The logs of a file, in a form that goes to other processes as well.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub(crate) logs: Vec<(u64, Log)>,

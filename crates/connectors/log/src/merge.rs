@@ -13,7 +13,7 @@ use crate::table::{Coded, Table, TableVersion};
 /// Elements of a chunk of the tables, at most.
 const CHUNK_ELEMENTS_MAX: u64 = 1 << 20;
 
-/// What comes after a log is written.
+/// The step that follows when a log was written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Last {
     /// Nothing: a caller commits later.

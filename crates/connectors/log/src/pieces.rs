@@ -70,7 +70,7 @@ fn is_in_order(pieces: &[ElementRun]) -> bool {
 }
 
 /// Pieces in the order of their writing become a list in ascending order without overlap.
-pub(crate) fn settle(pieces: &[ElementRun], size: u64) -> Cow<'_, [ElementRun]> {
+pub(crate) fn without_overlaps(pieces: &[ElementRun], size: u64) -> Cow<'_, [ElementRun]> {
     if is_in_order(pieces) {
         return Cow::Borrowed(pieces);
     }
@@ -114,14 +114,14 @@ impl Index {
     }
 
     /// Makes all lists one.
-    pub(crate) fn settle(&mut self, size: u64) {
+    pub(crate) fn merge(&mut self, size: u64) {
         if self.lists.len() > 1 {
             let lists = std::mem::take(&mut self.lists);
             self.lists = vec![unite(lists, size)];
         }
     }
 
-    pub(crate) fn is_settled(&self) -> bool {
+    pub(crate) fn is_merged(&self) -> bool {
         self.lists.len() <= 1
     }
 
@@ -191,14 +191,14 @@ mod tests {
                     source: n as u32 % 3,
                 })
                 .collect();
-            let settled = settle(&pieces, 4);
-            assert!(is_in_order(&settled), "round {round}");
+            let disjoint = without_overlaps(&pieces, 4);
+            assert!(is_in_order(&disjoint), "round {round}");
             let mut index = Index::default();
             pieces.iter().for_each(|piece| index.push(vec![*piece], 4));
-            index.settle(4);
+            index.merge(4);
             for element in 0..80 {
                 let wanted = shown(&pieces, element);
-                assert_eq!(shown(&settled, element), wanted, "round {round}, element {element}");
+                assert_eq!(shown(&disjoint, element), wanted, "round {round}, element {element}");
                 let found = index.lists().flat_map(|list| within(list, element, element + 1, 4)).last();
                 assert_eq!(found.map(|piece| (piece.source, piece.at)), wanted, "round {round}");
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::Result;
 use model::selection::Run;
 
-use crate::pieces::{ElementRun, batches, settle};
+use crate::pieces::{ElementRun, batches, without_overlaps};
 use crate::pipeline::{ENTRY_BYTES_MAX, Pipeline};
 use crate::posting::{Blocks, LentBuffers};
 use crate::state::{KnownDataset, LogState, Logged};
@@ -33,7 +33,7 @@ pub(crate) struct Filtered {
     runs: Arc<[Run]>,
 }
 
-/// What is written in one go.
+/// The bytes that are written at once.
 pub(crate) struct Share<'a> {
     /// Where it begins, counted from the start of the process's range.
     pub(crate) at: u64,
@@ -81,9 +81,9 @@ impl LogState {
         waiting.sort_unstable_by_key(|(logged, _)| logged.id);
         let order = |(logged, borrowed): (&'a Logged, &'a [ElementRun])| {
             let pieces = match (logged.requests.as_slice(), borrowed) {
-                (own, []) => settle(own, logged.size),
-                ([], lent) => settle(lent, logged.size),
-                (own, lent) => Cow::Owned(settle(&[own, lent].concat(), logged.size).into_owned()),
+                (own, []) => without_overlaps(own, logged.size),
+                ([], lent) => without_overlaps(lent, logged.size),
+                (own, lent) => Cow::Owned(without_overlaps(&[own, lent].concat(), logged.size).into_owned()),
             };
             let pipeline = Pipeline::new(&logged.info, version);
             Ok(Ordered { id: logged.id, size: logged.size, pieces, pipeline })

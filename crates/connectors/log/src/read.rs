@@ -33,13 +33,13 @@ const SCATTERED_BYTES_MIN: u64 = 512;
 const THREADS_BYTES_MIN: u64 = 1 << 20;
 
 /// Bytes of a source, and the space they go to.
-struct Part<'r> {
+struct ReadPart<'r> {
     source: u32,
     at: u64,
     into: &'r mut [u8],
 }
 
-impl Part<'_> {
+impl ReadPart<'_> {
     fn end(&self) -> u64 {
         self.at + self.into.len() as u64
     }
@@ -65,7 +65,7 @@ struct Window<'r> {
 /// A selection in windows.
 struct Windows<'r> {
     runs: Runs,
-    /// What is left of the run at hand.
+    /// The rest of the current run.
     run: (u64, u64),
     buffer: &'r mut [u8],
     size: u64,
@@ -106,7 +106,7 @@ impl<'r> Iterator for Windows<'r> {
 
 impl<'r> Window<'r> {
     /// Returns what a list of pieces has of it. The rest of the space is filled where `unwritten` says with what.
-    fn parts(self, list: &[ElementRun], size: u64, unwritten: Option<&FillValue>) -> Vec<Part<'r>> {
+    fn parts(self, list: &[ElementRun], size: u64, unwritten: Option<&FillValue>) -> Vec<ReadPart<'r>> {
         let (mut parts, mut buffer) = (Vec::new(), self.buffer);
         let mut take = |elements: u64| {
             let (own, rest) = std::mem::take(&mut buffer).split_at_mut((elements * size) as usize);
@@ -121,7 +121,7 @@ impl<'r> Window<'r> {
                     unwritten.into_iter().for_each(|value| fill(value, gap));
                 }
                 done = piece.end();
-                parts.push(Part { source: piece.source, at: piece.at, into: take(piece.len) });
+                parts.push(ReadPart { source: piece.source, at: piece.at, into: take(piece.len) });
             }
             let gap = take(to - done);
             unwritten.into_iter().for_each(|value| fill(value, gap));
@@ -147,7 +147,7 @@ impl Span {
         self.is_dense && self.end - self.start >= SCATTERED_BYTES_MIN * self.count as u64
     }
 
-    fn takes(&self, part: &Part<'_>) -> bool {
+    fn takes(&self, part: &ReadPart<'_>) -> bool {
         self.source == part.source
             && (self.source != FILE
                 || (part.at >= self.start
@@ -161,7 +161,7 @@ impl Span {
 ///
 /// Parts of different flushes alternate, each flush's in the order of their bytes: a part belongs to the span after that of the
 /// part before it, or to one of the next. So they need not be sorted.
-fn spans(parts: &[Part<'_>]) -> (Vec<Span>, Vec<usize>) {
+fn spans(parts: &[ReadPart<'_>]) -> (Vec<Span>, Vec<usize>) {
     let (mut spans, mut of, mut last): (Vec<Span>, _, usize) =
         (Vec::new(), Vec::with_capacity(parts.len()), 0);
     for part in parts {
@@ -197,7 +197,7 @@ enum SpanSource<'r> {
     /// Straight from the file.
     Straight(Vec<IoSliceMut<'r>>),
     /// From an entry that went through filters.
-    Decoded(Vec<Part<'r>>),
+    Decoded(Vec<ReadPart<'r>>),
 }
 
 /// Returns how each span is read, and the bytes that go through the buffer.
@@ -221,7 +221,7 @@ fn read_parts(
     shared: &Shared,
     state: &LogState,
     logged: &Logged,
-    mut parts: Vec<Part<'_>>,
+    mut parts: Vec<ReadPart<'_>>,
     buffer: &mut Vec<u8>,
 ) -> Result<()> {
     let (spans, of) = spans(&parts);
@@ -267,7 +267,7 @@ fn read_parts(
     Ok(())
 }
 
-fn copy_out(part: &mut Part<'_>, bytes: &[u8]) -> Result<()> {
+fn copy_out(part: &mut ReadPart<'_>, bytes: &[u8]) -> Result<()> {
     let from = part.at as usize;
     let found = bytes.get(from..from + part.into.len());
     part.into.copy_from_slice(found.ok_or_else(|| Error::corrupt("read log entry").at(part.at))?);
@@ -312,7 +312,7 @@ pub(crate) fn read_pieces(
     let (mut parts, mut buffer) = (Vec::with_capacity(pieces.len()), into);
     for piece in pieces {
         let (into, rest) = buffer.split_at_mut((piece.len * logged.size) as usize);
-        parts.push(Part { source: piece.source, at: piece.at, into });
+        parts.push(ReadPart { source: piece.source, at: piece.at, into });
         buffer = rest;
     }
     read_parts(shared, state, logged, parts, &mut Vec::new())
@@ -340,7 +340,7 @@ fn read_one(shared: &Shared, state: &LogState, logged: &Logged, read: &mut OpRea
 }
 
 /// Bytes that wait in memory.
-fn copy_waiting(blocks: &[&[u8]], part: &mut Part<'_>) -> Result<()> {
+fn copy_waiting(blocks: &[&[u8]], part: &mut ReadPart<'_>) -> Result<()> {
     let lost = || Error::invalid("read elements").with("problem", "a request lost its bytes");
     copy_out(part, blocks.get(part.source as usize).ok_or_else(lost)?)
 }

@@ -14,7 +14,7 @@ use vol::{Container, DatasetInfo, WhenFull};
 
 use crate::arena::Arena;
 use crate::logs::Logs;
-use crate::pieces::{ElementRun, FILE, Index, settle};
+use crate::pieces::{ElementRun, FILE, Index, without_overlaps};
 use crate::table::{Coded, Entry, TableVersion};
 use crate::{flat, pipeline};
 
@@ -22,7 +22,7 @@ use crate::{flat, pipeline};
 pub(crate) struct Shared {
     pub(crate) state: RwLock<LogState>,
     /// The bytes of the file: logs are read and written here, everything else through the inner container.
-    pub(crate) file: Posix,
+    pub(crate) file: Arc<Posix>,
     pub(crate) path: String,
     pub(crate) comm: Arc<dyn Comm>,
     /// The inner container, where this process is the one that changes it.
@@ -33,8 +33,8 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     /// Filters of the registry that the file was opened with.
     pub(crate) filters: filters::Registry,
-    /// Openings that are not closed: without any, the file may change behind this.
-    pub(crate) openings: AtomicUsize,
+    /// Handles that are not closed: without any, other programs may change the file.
+    pub(crate) handles: AtomicUsize,
     /// The entry that was decoded last.
     pub(crate) decoded: system::sync::Mutex<Option<Decoded>>,
 }
@@ -66,12 +66,12 @@ pub(crate) struct Logged {
     pub(crate) size: u64,
     /// Elements hold variable-length values or references.
     pub(crate) has_descriptors: bool,
-    /// What waits, in the order of its writing.
+    /// Pending writes, in the order of writing.
     pub(crate) requests: Vec<ElementRun>,
     /// The same, in order, as far as a caller asked for it.
     pub(crate) recent: Index,
     pub(crate) absorbed: usize,
-    /// What is in the file.
+    /// The entries in the file.
     pub(crate) index: Index,
     /// Entries that went through filters: sources of pieces.
     pub(crate) coded: Vec<Entry>,
@@ -166,7 +166,7 @@ impl Logged {
         self.absorbed = 0;
     }
 
-    /// Forgets what is in the file: it is about to be told anew.
+    /// Forgets what is in the file: it is about to be read again.
     pub(crate) fn forget_file(&mut self) {
         (self.runs, self.broken) = (0, None);
         self.coded.clear();
@@ -176,7 +176,7 @@ impl Logged {
     /// Puts what waits in order.
     fn absorb(&mut self) {
         if let Some(new) = self.requests.get(self.absorbed..).filter(|new| !new.is_empty()) {
-            let list = settle(new, self.size).into_owned();
+            let list = without_overlaps(new, self.size).into_owned();
             self.recent.push(list, self.size);
             self.absorbed = self.requests.len();
         }
@@ -207,7 +207,7 @@ impl Logged {
             }
             self.coded.push(entry);
         }
-        let list = match settle(&pieces, self.size) {
+        let list = match without_overlaps(&pieces, self.size) {
             Cow::Borrowed(_) => pieces,
             Cow::Owned(list) => list,
         };
@@ -236,7 +236,7 @@ impl LogState {
         self.logged(dataset).is_none_or(|logged| {
             logged.broken.is_none()
                 && logged.absorbed == logged.requests.len()
-                && logged.index.is_settled()
+                && logged.index.is_merged()
                 && !self.arrived.contains_key(&logged.id)
         })
     }
@@ -248,7 +248,7 @@ impl LogState {
         if let Err(error) = arrived.try_for_each(|entry| logged.attach(entry, &self.logs, limits)) {
             logged.broken = Some(error);
         }
-        logged.index.settle(logged.size);
+        logged.index.merge(logged.size);
         logged.broken.clone().map_or(Ok(()), Err)
     }
 
@@ -282,7 +282,7 @@ pub(crate) fn decode_entry(
         None => logs.find_up_to(entry.place, bound)?,
     };
     let stored = model::Within::within(stored, shared.limits.chunk_bytes_max, "log entry")?;
-    let raw = files::File::read_vec(&shared.file, at, stored);
+    let raw = files::File::read_vec(&*shared.file, at, stored);
     let raw = raw.map_err(|e| Error::io("read log", &e).at(at))?;
     let decoded = Arc::new(pipeline::decode(&shared.filters, &logged.info, entry.coded, raw, bytes)?);
     if decoded.len() != bytes {

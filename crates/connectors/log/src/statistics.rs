@@ -10,7 +10,7 @@ use crate::datasets::shown;
 use crate::load::{Loaded, table_name};
 use crate::table::Table;
 
-/// What a log holds.
+/// The content of a log in numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogStatistics {
     /// Log datasets: one for each flush.
@@ -23,7 +23,7 @@ pub struct LogStatistics {
     pub datasets: Vec<DatasetStatistics>,
 }
 
-/// What a log holds of one dataset.
+/// The content of a log in numbers, for one dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DatasetStatistics {
     /// Where it is.

@@ -94,7 +94,7 @@ impl Shared {
     }
 }
 
-/// What is known of the datasets of some writes.
+/// The datasets of some writes.
 enum WriteTargets {
     /// Not what this one is.
     Missing(Token),
@@ -178,7 +178,7 @@ impl LogContainer {
         }
     }
 
-    /// What does not fit goes to the file at once: what waits, and these writes without a copy.
+    /// Writes what does not fit to the file at once: pending writes, then these without a copy.
     fn write_through(&self, state: &mut LogState, writes: &[OpWrite<'_>]) -> Result<()> {
         let mut posting = Posting::new(self);
         for write in writes.iter().filter(|write| !write.from.is_empty()) {

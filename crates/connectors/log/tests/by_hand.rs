@@ -126,9 +126,9 @@ fn by_hand(path: &str, is_big: bool) {
 
 #[test]
 fn a_file_of_version_1_made_by_hand_reads_as_the_document_says() {
-    let folder = Folder::new();
+    let folder = Folder::new("log");
     for is_big in [false, true] {
-        let path = folder.path(if is_big { "big.h5" } else { "little.h5" });
+        let path = folder.at(if is_big { "big.h5" } else { "little.h5" });
         by_hand(&path, is_big);
         let c = open(&path, &FileAccess::read()).unwrap();
         let (a, b) = (find(&*c, "a"), find(&*c, "b"));
@@ -141,8 +141,8 @@ fn a_file_of_version_1_made_by_hand_reads_as_the_document_says() {
 
 #[test]
 fn a_file_of_version_1_is_written_on_and_read_again() {
-    let folder = Folder::new();
-    let path = folder.path("on.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("on.h5");
     by_hand(&path, false);
     let c = open(&path, &FileAccess::write()).unwrap();
     let a = find(&*c, "a");

@@ -74,8 +74,8 @@ fn mpirun(task: &str, options: &[&str]) -> (ExitStatus, String) {
 }
 
 fn check_scattered() -> Result<(), Failed> {
-    let folder = Folder::new();
-    let path = folder.path("scattered.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("scattered.h5");
     let (status, said) = mpirun(&format!("scattered 0 {path}"), &[]);
     if !status.success() {
         return Err(said.into());
@@ -149,8 +149,8 @@ fn silent(comm: &dyn Comm, path: &str) {
 }
 
 fn check_silent() -> Result<(), Failed> {
-    let folder = Folder::new();
-    let (_, said) = mpirun(&format!("silent 0 {}", folder.path("over")), &["--enable-recovery"]);
+    let folder = Folder::new("log");
+    let (_, said) = mpirun(&format!("silent 0 {}", folder.at("over")), &["--enable-recovery"]);
     let is_said = said.lines().any(|line| line.contains(OWN_ERROR) && line.contains("silent"));
     if is_said { Ok(()) } else { Err(said.into()) }
 }
@@ -169,10 +169,10 @@ fn open_when_free(path: &str) -> vol::Result<Arc<hyperslab_log::LogContainer>> {
 }
 
 fn check_killed(kind: &str) -> Result<(), Failed> {
-    let folder = Folder::new();
+    let folder = Folder::new("log");
     let mut complete = 0;
     for n in 0..number("HYPERSLAB_KILLS", 3) {
-        let path = folder.path(&format!("{kind}-{n}.h5"));
+        let path = folder.at(&format!("{kind}-{n}.h5"));
         // Left to themselves, the others end with an error of their own; were one to hang, this would not return.
         let (_, said) = mpirun(&format!("{kind} {n} {path}"), &["--enable-recovery"]);
         let ended = said.matches(OWN_ERROR).count() as u64;

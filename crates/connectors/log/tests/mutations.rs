@@ -68,8 +68,8 @@ fn read_all(path: &str) -> vol::Result<()> {
 
 fn mutated(engine: &str, seed: u64) {
     println!("{engine}, seed {seed}");
-    let folder = Folder::new();
-    let path = folder.path("broken.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("broken.h5");
     let (at, len) = good(&path, engine);
     let image = std::fs::read(&path).unwrap();
     assert!(read_all(&path).is_ok());

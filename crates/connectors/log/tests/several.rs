@@ -107,12 +107,12 @@ fn on_threads(ranks: usize, work: impl Fn(Arc<dyn Comm>) + Sync) {
 
 #[test]
 fn random_programs_of_several_writers_agree_with_the_sequential_model() {
-    let folder = Folder::new();
+    let folder = Folder::new("log");
     let first = std::env::var("HYPERSLAB_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(1u64);
     for seed in first..first + 1000 {
         println!("seed {seed}");
         let program = Program::new(seed);
-        let path = folder.path(&format!("{seed}.h5"));
+        let path = folder.at(&format!("{seed}.h5"));
         on_threads(program.ranks, |member| program.run(member, &path));
         let c = open(&path, &FileAccess::read()).unwrap();
         let wanted = program.wanted.last().unwrap();
@@ -124,8 +124,8 @@ fn random_programs_of_several_writers_agree_with_the_sequential_model() {
 }
 
 fn scattered_requests_read_back(ranks: usize) {
-    let folder = Folder::new();
-    let path = folder.path("scattered.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("scattered.h5");
     on_threads(ranks, |member| scattered::write(member, &path));
     scattered::check(&path);
 }
@@ -142,8 +142,8 @@ fn scattered_requests_of_one_process_read_back() {
 
 #[test]
 fn a_file_is_opened_together_and_written_on() {
-    let folder = Folder::new();
-    let path = folder.path("again.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("again.h5");
     let c = create(&path, &FileAccess::write());
     let data = ints(&*c, "d", &[40]);
     put(&*c, data, &Selection::block(&[0], &[20]).unwrap(), &[1; 20]).unwrap();
@@ -163,8 +163,8 @@ fn a_file_is_opened_together_and_written_on() {
 
 #[test]
 fn a_writer_that_is_gone_fails_the_others_and_the_last_flush_stays() {
-    let folder = Folder::new();
-    let path = folder.path("gone.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("gone.h5");
     on_threads(3, |member| {
         let rank = member.rank();
         let (create, access) = (FileCreate::default(), FileAccess::write());
@@ -183,8 +183,8 @@ fn a_writer_that_is_gone_fails_the_others_and_the_last_flush_stays() {
 
 #[test]
 fn values_of_variable_length_are_refused_where_several_write() {
-    let folder = Folder::new();
-    let path = folder.path("text.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("text.h5");
     on_threads(2, |member| {
         let (create, access) = (FileCreate::default(), FileAccess::write());
         let c = connector().create_shared(member, &ContainerCreate::new(&path, &create, &access)).unwrap();

@@ -15,13 +15,13 @@ fn block(start: u64, len: u64) -> Selection {
 
 #[test]
 fn a_full_buffer_is_a_clear_error_and_a_flush_makes_space() {
-    let folder = Folder::new();
+    let folder = Folder::new("log");
     let limited = FileAccess {
         write_buffer_bytes: Some(100),
         write_buffer_full: WhenFull::Fail,
         ..FileAccess::write()
     };
-    let c = create(&folder.path("full.h5"), &limited);
+    let c = create(&folder.at("full.h5"), &limited);
     let (a, b) = (ints(&*c, "a", &[100]), ints(&*c, "b", &[100]));
     put(&*c, a, &block(0, 15), &[1; 15]).unwrap();
     // The limit is one over all datasets.
@@ -34,8 +34,8 @@ fn a_full_buffer_is_a_clear_error_and_a_flush_makes_space() {
 
 #[test]
 fn a_full_buffer_goes_to_the_file_by_itself_where_that_is_chosen() {
-    let folder = Folder::new();
-    let path = folder.path("spill.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("spill.h5");
     let limited = FileAccess { write_buffer_bytes: Some(1000), ..FileAccess::write() };
     let c = create(&path, &limited);
     let data = ints(&*c, "d", &[10_000]);
@@ -53,8 +53,8 @@ fn a_full_buffer_goes_to_the_file_by_itself_where_that_is_chosen() {
 
 #[test]
 fn a_thousand_adjacent_requests_are_one_run() {
-    let folder = Folder::new();
-    let c = create(&folder.path("adjacent.h5"), &FileAccess::write());
+    let folder = Folder::new("log");
+    let c = create(&folder.at("adjacent.h5"), &FileAccess::write());
     let (a, b) = (ints(&*c, "a", &[10_000]), ints(&*c, "b", &[10_000]));
     // In turn, and in an order that looks random.
     for n in 0..1000u64 {
@@ -72,8 +72,8 @@ fn a_thousand_adjacent_requests_are_one_run() {
 
 #[test]
 fn what_is_overwritten_before_a_flush_never_reaches_the_file() {
-    let folder = Folder::new();
-    let c = create(&folder.path("twice.h5"), &FileAccess::write());
+    let folder = Folder::new("log");
+    let c = create(&folder.at("twice.h5"), &FileAccess::write());
     let data = ints(&*c, "d", &[100]);
     for n in 0..50 {
         put(&*c, data, &Selection::All, &[n; 100]).unwrap();
@@ -85,8 +85,8 @@ fn what_is_overwritten_before_a_flush_never_reaches_the_file() {
 
 #[test]
 fn what_waits_is_read_over_what_is_in_the_file() {
-    let folder = Folder::new();
-    let c = create(&folder.path("waits.h5"), &FileAccess::write());
+    let folder = Folder::new("log");
+    let c = create(&folder.at("waits.h5"), &FileAccess::write());
     let data = ints(&*c, "d", &[10]);
     put(&*c, data, &Selection::All, &[1; 10]).unwrap();
     c.commit(Durability::None).unwrap();
@@ -100,8 +100,8 @@ fn what_waits_is_read_over_what_is_in_the_file() {
 
 #[test]
 fn borrowed_and_owned_requests_are_written_without_a_copy_of_ours() {
-    let folder = Folder::new();
-    let path = folder.path("lent.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("lent.h5");
     let c = create(&path, &FileAccess::write());
     let (a, b) = (ints(&*c, "a", &[20]), ints(&*c, "b", &[20]));
     put(&*c, a, &block(0, 10), &[1; 10]).unwrap();
@@ -127,8 +127,8 @@ fn borrowed_and_owned_requests_are_written_without_a_copy_of_ours() {
 
 #[test]
 fn a_file_that_was_read_is_written_though_the_reader_is_still_at_hand() {
-    let folder = Folder::new();
-    let path = folder.path("again.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("again.h5");
     let shared = connector();
     let op = |access| vol::ContainerOpen::new(&path, access);
     let (read, write) = (FileAccess::read(), FileAccess::write());
@@ -138,7 +138,7 @@ fn a_file_that_was_read_is_written_though_the_reader_is_still_at_hand() {
     let reader = shared.open_log(&op(&read)).unwrap();
     reader.close().unwrap();
     let writer = shared.open_log(&op(&write)).unwrap();
-    // A second opening of a file that is written sees what waits in the first.
+    // A second handle of a file that is written sees what waits in the first.
     let looker = shared.open_log(&op(&read)).unwrap();
     put(&*writer, find(&*writer, "d"), &Selection::All, &[1, 2, 3, 4]).unwrap();
     assert_eq!(get(&*looker, find(&*looker, "d"), &Selection::All).unwrap(), [1, 2, 3, 4]);
@@ -149,8 +149,8 @@ fn a_file_that_was_read_is_written_though_the_reader_is_still_at_hand() {
 
 #[test]
 fn several_datasets_are_written_in_one_call() {
-    let folder = Folder::new();
-    let c = create(&folder.path("many.h5"), &FileAccess::write());
+    let folder = Folder::new("log");
+    let c = create(&folder.at("many.h5"), &FileAccess::write());
     let made: Vec<_> = (0..10).map(|n| ints(&*c, &n.to_string(), &[4])).collect();
     let bytes: Vec<Vec<u8>> = (0..10).map(|n| to_bytes(&[n; 4])).collect();
     let pairs = made.iter().zip(&bytes);
@@ -165,9 +165,9 @@ fn several_datasets_are_written_in_one_call() {
 
 #[test]
 fn deflated_entries_are_smaller_and_read_back_in_parts() {
-    let folder = Folder::new();
+    let folder = Folder::new("log");
     for (engine, name) in [("v1", "one.h5"), ("v2", "two.h5")] {
-        let (path, properties, access) = (folder.path(name), Default::default(), FileAccess::write());
+        let (path, properties, access) = (folder.at(name), Default::default(), FileAccess::write());
         let op = vol::ContainerCreate {
             engine: Some(engine),
             ..vol::ContainerCreate::new(&path, &properties, &access)
@@ -192,8 +192,8 @@ fn deflated_entries_are_smaller_and_read_back_in_parts() {
 
 #[test]
 fn the_log_group_is_hidden_and_its_name_is_refused() {
-    let folder = Folder::new();
-    let c = create(&folder.path("hidden.h5"), &FileAccess::write());
+    let folder = Folder::new("log");
+    let c = create(&folder.at("hidden.h5"), &FileAccess::write());
     let root = c.info().unwrap().root;
     for name in ["A", "Z", "__A", "__Z", "a"] {
         ints(&*c, name, &[1]);
@@ -220,8 +220,8 @@ fn the_log_group_is_hidden_and_its_name_is_refused() {
 
 #[test]
 fn a_compact_log_has_no_overwritten_bytes_and_their_space_is_used_again() {
-    let folder = Folder::new();
-    let path = folder.path("compact.h5");
+    let folder = Folder::new("log");
+    let path = folder.at("compact.h5");
     let c = create(&path, &FileAccess::write());
     let (a, b) = (ints(&*c, "a", &[100_000]), growing(&*c, "b", &[1000]));
     for round in 0..10 {
@@ -255,13 +255,13 @@ fn a_compact_log_has_no_overwritten_bytes_and_their_space_is_used_again() {
 
 #[test]
 fn buffers_that_are_given_away_count_towards_the_limit() {
-    let folder = Folder::new();
+    let folder = Folder::new("log");
     let access = FileAccess {
         write_buffer_bytes: Some(100),
         write_buffer_full: WhenFull::Fail,
         ..FileAccess::write()
     };
-    let c = create(&folder.path("fail.h5"), &access);
+    let c = create(&folder.at("fail.h5"), &access);
     let data = ints(&*c, "d", &[100]);
     c.write_owned(data, &block(0, 20), to_bytes(&[1; 20])).unwrap();
     let error = c.write_owned(data, &block(20, 10), to_bytes(&[2; 10])).unwrap_err();
@@ -270,7 +270,7 @@ fn buffers_that_are_given_away_count_towards_the_limit() {
     c.write_owned(data, &block(20, 10), to_bytes(&[2; 10])).unwrap();
     // Where it may, what does not fit goes to the file at once.
     let access = FileAccess { write_buffer_full: WhenFull::default(), ..access };
-    let c = create(&folder.path("through.h5"), &access);
+    let c = create(&folder.at("through.h5"), &access);
     let data = ints(&*c, "d", &[100]);
     c.write_owned(data, &block(0, 20), to_bytes(&[1; 20])).unwrap();
     c.write_owned(data, &block(10, 80), to_bytes(&[2; 80])).unwrap();

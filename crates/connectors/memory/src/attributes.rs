@@ -70,10 +70,10 @@ impl ContainerState {
             check::space_bytes(&op.space, &datatype)?.within(limits.metadata_bytes_max, "attribute")?;
         let object = self.object_mut(op.object)?;
         if object.attributes.get(&op.name).is_ok() {
-            return Err(Error::exists("make attribute").with("name", &op.name));
+            return Err(Error::exists("create attribute").with("name", &op.name));
         }
         if object.attributes.len() as u64 >= limits.entries_max {
-            return Err(Error::limit("make attribute").with("limit", limits.entries_max));
+            return Err(Error::limit("create attribute").with("limit", limits.entries_max));
         }
         let created = object.attributes.created_next;
         let is_tracked = object.create.attribute_order != CreationOrder::Untracked;

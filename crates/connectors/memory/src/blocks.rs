@@ -76,7 +76,7 @@ impl Blocks {
         self.shape.iter().product::<u64>() as usize * self.element_bytes
     }
 
-    /// Scaled coordinates and bytes, in C order.
+    /// Chunk coordinates and bytes, in C order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Vec<u64>, &Vec<u8>)> {
         self.blocks.iter()
     }

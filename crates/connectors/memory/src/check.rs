@@ -6,7 +6,7 @@ use model::{Dataspace, Datatype, Error, Limits, Result, Token};
 use crate::objects::ContainerState;
 
 /// Descriptors of this connector: numbers of blobs and references, and whole tokens.
-pub(crate) const SLOTS: DescriptorSizes =
+pub(crate) const DESCRIPTOR_SIZES: DescriptorSizes =
     DescriptorSizes { varlen: 12, object_old: 16, region_old: 8, reference: 8, reference_in_sequence: 8 };
 
 /// An error unless a buffer has the length that it must have.
@@ -33,7 +33,7 @@ impl ContainerState {
         limits: &Limits,
     ) -> Result<Datatype> {
         given.validate(limits)?;
-        let file_type = given.with_descriptors(&SLOTS);
+        let file_type = given.with_descriptors(&DESCRIPTOR_SIZES);
         // With other descriptors members move, and a size that fitted may not fit any more.
         file_type.validate(limits)?;
         match committed {

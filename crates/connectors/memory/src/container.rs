@@ -12,14 +12,14 @@ use model::{Datatype, Error, Limits, Link, ObjectKind, Reference, Result, Select
 use system::sync::{Mutex, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 use vol::*;
 
-use crate::check::SLOTS;
+use crate::check::DESCRIPTOR_SIZES;
 use crate::connector::{CAPABILITY, NAME, Store};
 use crate::datasets::check_transfer;
 use crate::external;
 use crate::links::Group;
 use crate::objects::{Body, ContainerState, Object};
 
-/// One opening of a container.
+/// A handle of a container.
 pub(crate) struct MemoryContainer {
     store: Arc<Store>,
     path: String,
@@ -27,7 +27,7 @@ pub(crate) struct MemoryContainer {
     /// For virtual datasets.
     conversions: Arc<Conversions>,
     is_closed: AtomicBool,
-    /// Handles of this opening: closing it releases what its user did not.
+    /// Objects that this handle retains: closing it releases what its user did not.
     handles: Mutex<BTreeMap<Token, u32>>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn describe(state: &ContainerState, create: &FileCreate, writable: bo
         capability: CAPABILITY,
         writable,
         root: state.root(),
-        descriptors: SLOTS,
+        descriptors: DESCRIPTOR_SIZES,
         create: create.clone(),
         storage_bytes: None,
         versions: Vec::new(),
@@ -289,7 +289,7 @@ impl Container for MemoryContainer {
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
-        let mut elsewhere = Vec::new();
+        let mut external = Vec::new();
         let state = self.state()?;
         for read in reads.iter() {
             check_transfer(&state.dataset(read.dataset)?.info, read.selection, read.into.len())?;
@@ -298,19 +298,19 @@ impl Container for MemoryContainer {
             let dataset = state.dataset(read.dataset)?;
             match dataset.is_here() {
                 true => dataset.blocks.read(read.selection, dataset.info.space.dims(), read.into)?,
-                false => elsewhere.push((n, dataset.info.clone())),
+                false => external.push((n, dataset.info.clone())),
             }
         }
         // Sources may be in this container: they are read without its lock.
         drop(state);
-        for (n, info) in elsewhere {
+        for (n, info) in external {
             self.read_elsewhere(&info, reads[n].selection, reads[n].into)?;
         }
         Ok(())
     }
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
-        let mut elsewhere = Vec::new();
+        let mut external = Vec::new();
         let mut state = self.writing()?;
         for write in writes {
             check_transfer(&state.dataset(write.dataset)?.info, write.selection, write.from.len())?;
@@ -319,11 +319,11 @@ impl Container for MemoryContainer {
             let dataset = state.dataset(write.dataset)?;
             match dataset.is_here() || write.from.is_empty() {
                 true => state.dataset_write(write.dataset, write.selection, write.from)?,
-                false => elsewhere.push((write, dataset.info.clone())),
+                false => external.push((write, dataset.info.clone())),
             }
         }
         drop(state);
-        elsewhere
+        external
             .into_iter()
             .try_for_each(|(write, info)| self.write_elsewhere(&info, write.selection, write.from))
     }

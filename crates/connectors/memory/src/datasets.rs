@@ -19,7 +19,7 @@ pub(crate) struct Dataset {
 }
 
 fn invalid(problem: &str) -> Error {
-    Error::invalid("make dataset").with("problem", problem)
+    Error::invalid("create dataset").with("problem", problem)
 }
 
 fn fill_of(create: &DatasetCreate, datatype: &Datatype) -> Result<Option<Vec<u8>>> {

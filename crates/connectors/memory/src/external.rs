@@ -10,7 +10,7 @@ use crate::check;
 
 /// Checks that the files have space for the extent, which may grow in its first dimension only.
 pub(crate) fn check(files: &[ExternalFile], space: &Dataspace, datatype: &Datatype) -> Result<()> {
-    let invalid = |problem: &str| Err(Error::invalid("make external dataset").with("problem", problem));
+    let invalid = |problem: &str| Err(Error::invalid("create external dataset").with("problem", problem));
     if datatype.has_descriptors() {
         return invalid("variable-length values and references cannot lie outside");
     }

@@ -105,10 +105,10 @@ impl ContainerState {
         check_name(&place.name)?;
         let group = self.group(place.group)?;
         if group.get(&place.name).is_some() {
-            return Err(Error::exists("make link").with("name", &place.name));
+            return Err(Error::exists("create link").with("name", &place.name));
         }
         if group.entries.len() as u64 >= links_max {
-            return Err(Error::limit("make link").with("limit", links_max));
+            return Err(Error::limit("create link").with("limit", links_max));
         }
         Ok(())
     }
@@ -136,13 +136,13 @@ impl ContainerState {
         match &op.target {
             LinkTarget::Hard(token) => drop(self.object(*token)?),
             LinkTarget::Soft(path) if path.is_empty() => {
-                return Err(Error::invalid("make soft link to nothing"));
+                return Err(Error::invalid("create soft link to nothing"));
             }
             LinkTarget::External { file, path } if file.is_empty() || path.is_empty() => {
-                return Err(Error::invalid("make external link to nothing"));
+                return Err(Error::invalid("create external link to nothing"));
             }
             LinkTarget::User { class, .. } if *class < USER_CLASS_MIN => {
-                return Err(Error::invalid("make user-defined link").with("class", class));
+                return Err(Error::invalid("create user-defined link").with("class", class));
             }
             _ => {}
         }

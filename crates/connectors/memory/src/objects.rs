@@ -12,7 +12,7 @@ use crate::datasets::Dataset;
 use crate::links::Group;
 use crate::maps::Map;
 
-/// What only one kind of object has.
+/// The part that depends on the kind of the object.
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
     Group(Group),

@@ -6,7 +6,7 @@ use vol::Durability;
 
 use crate::store::INTERRUPTED;
 
-/// Who commits, and what was committed.
+/// The commits of a file: the one that runs, and the last one that ended.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
     state: Mutex<CommitState>,

@@ -169,7 +169,7 @@ pub fn open_handle(file: Handle, path: &str, access: &FileAccess) -> Result<Arc<
 /// The bytes of a container.
 pub(crate) struct ContainerFile {
     pub(crate) file: Handle,
-    /// What this process knows the file by, where it can be shared.
+    /// The identity of the file in this process, if it can be shared.
     pub(crate) identity: Option<open_files::Identity>,
     /// Whether consistency flags of another library's writer are cleared, instead of refusing the file.
     pub(crate) clears_flags: bool,
@@ -194,8 +194,8 @@ pub(crate) fn open_file(
     registered: &Registered,
 ) -> Result<Arc<NativeContainer>> {
     let writable = access.access == vol::Access::Write;
-    let slot = source.identity.map(open_files::entry);
-    let mut open = slot.as_ref().map(open_files::hold);
+    let entry = source.identity.map(open_files::entry);
+    let mut open = entry.as_ref().map(open_files::hold);
     if let Some(core) = open.as_ref().and_then(|open| open.join_writer()) {
         return join(core, path, access);
     }

@@ -31,7 +31,7 @@ pub(crate) struct File {
     this: OnceLock<Weak<File>>,
 }
 
-/// What stays as it is while a caller reads.
+/// An object that does not change while a caller reads.
 pub(crate) enum StableObject<'f> {
     /// No one changes the file, or a caller that made the reader sees to it.
     Nothing,

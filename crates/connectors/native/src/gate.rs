@@ -18,7 +18,7 @@ use crate::format::Address;
 /// Objects that share a lock do so by chance.
 const SHARDS: usize = 64;
 
-/// What a change may touch.
+/// The objects that a change may touch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Scope<'s> {
     /// Nothing that readers see.

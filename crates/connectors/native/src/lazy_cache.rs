@@ -20,7 +20,7 @@ pub(crate) struct LazyCache<K, V, W> {
     weighter: W,
     /// Things that it is made for.
     items: usize,
-    /// What is kept, until there is a cache.
+    /// The entries, until there is a cache.
     few: RwLock<Vec<(K, V)>>,
     cache: OnceLock<Cache<K, V, W>>,
 }
@@ -128,22 +128,22 @@ mod tests {
 
     #[test]
     fn what_is_put_is_there_until_it_is_taken_away() {
-        let kept = LazyCache::new(100, UnitWeighter);
-        assert_eq!(kept.get(&1), None);
-        kept.remove(&1);
-        kept.clear();
-        kept.insert(1, "one");
-        assert_eq!(kept.get_or_insert_with(1, || Err("not asked")), Ok("one"));
-        assert_eq!(kept.get_or_insert_with(2, || Err("asked")), Err("asked"));
-        kept.remove(&1);
-        assert_eq!(kept.get(&1), None);
+        let cache = LazyCache::new(100, UnitWeighter);
+        assert_eq!(cache.get(&1), None);
+        cache.remove(&1);
+        cache.clear();
+        cache.insert(1, "one");
+        assert_eq!(cache.get_or_insert_with(1, || Err("not asked")), Ok("one"));
+        assert_eq!(cache.get_or_insert_with(2, || Err("asked")), Err("asked"));
+        cache.remove(&1);
+        assert_eq!(cache.get(&1), None);
     }
 
     #[test]
     fn no_more_is_kept_than_may_be() {
-        let kept = LazyCache::new(50, UnitWeighter);
-        (0..1000).for_each(|n| kept.insert(n, n));
+        let cache = LazyCache::new(50, UnitWeighter);
+        (0..1000).for_each(|n| cache.insert(n, n));
         // Each of its parts rounds up.
-        assert!((0..1000).filter(|n| kept.get(n).is_some()).count() <= 60);
+        assert!((0..1000).filter(|n| cache.get(n).is_some()).count() <= 60);
     }
 }

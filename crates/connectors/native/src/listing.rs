@@ -6,7 +6,7 @@ use model::{Budget, Charge, Error, Index, Link, LinkTarget, Order, Result, text}
 use system::sync::Mutex;
 use vol::{AttributeInfo, OpList, Page};
 
-/// What can be listed.
+/// An entry of a listing.
 pub(crate) trait Listed: Clone {
     fn name(&self) -> &str;
     /// Position in creation order, where it is tracked.

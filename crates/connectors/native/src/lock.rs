@@ -9,7 +9,7 @@ use vol::{Access, Locking};
 /// The variable that has the last word.
 const VARIABLE: &str = "HDF5_USE_FILE_LOCKING";
 
-/// What a lock says about other programs.
+/// The knowledge about other programs that a lock gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LockState {
     /// No one holds one that is in the way.

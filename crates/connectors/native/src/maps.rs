@@ -63,7 +63,7 @@ pub(crate) fn kind_of(file: &Reader, header: &Header) -> Result<ObjectKind> {
 }
 
 /// Returns what is reported of a map: its mark is not one of its attributes.
-pub(crate) fn told(info: ObjectInfo) -> ObjectInfo {
+pub(crate) fn map_info(info: ObjectInfo) -> ObjectInfo {
     ObjectInfo { kind: ObjectKind::Map, attributes: info.attributes.saturating_sub(1), ..info }
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn create(container: &NativeContainer, op: &OpMapCreate) -> Result<To
     if let Some(place) = &op.place
         && container.link_get(place.group, &place.name)?.is_some()
     {
-        return Err(Error::exists("make map").with("name", &place.name));
+        return Err(Error::exists("create map").with("name", &place.name));
     }
     let create = GroupCreate { object: op.create.clone(), ..GroupCreate::default() };
     let map = container.group_create(&OpGroupCreate { place: None, create })?;
@@ -256,7 +256,7 @@ pub(crate) fn keys(
     Ok(page(rows.map(|(key, _)| key), count_max))
 }
 
-/// What a batch changes: values of rows that are there, and new rows.
+/// The changes of a batch: values of existing rows, and new rows.
 #[derive(Default)]
 struct Batch<'p> {
     changed: HashMap<u64, &'p [u8]>,

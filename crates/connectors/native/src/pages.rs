@@ -1,4 +1,4 @@
-//! Metadata of a file that holds still, read in pages: structures that lie side by side cost one read.
+//! Metadata of a file that does not change, read in pages: structures that lie side by side cost one read.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ type Read<'r, E> = dyn FnMut(u64, usize) -> Result<Vec<u8>, E> + 'r;
 /// The pages that are kept, and where reading goes on.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    kept: LazyCache<u64, Arc<Vec<u8>>, ByBytes>,
+    cache: LazyCache<u64, Arc<Vec<u8>>, ByBytes>,
     /// Of pages, by number.
     removals: Removals,
     /// The page after those that were read last, and how many they were: a caller that reads on gets twice as many.
@@ -55,7 +55,7 @@ pub(crate) struct Pages {
 impl Pages {
     pub(crate) fn new(bytes_max: u64, writable: bool) -> Self {
         Pages {
-            kept: LazyCache::new(bytes_max, ByBytes),
+            cache: LazyCache::new(bytes_max, ByBytes),
             removals: Removals::new(writable),
             next: AtomicU64::new(u64::MAX),
             window: AtomicU64::new(1),
@@ -64,7 +64,7 @@ impl Pages {
 
     pub(crate) fn clear(&self) {
         self.removals.note_all();
-        self.kept.clear();
+        self.cache.clear();
     }
 
     /// Forgets pages of which something changed.
@@ -78,15 +78,15 @@ impl Pages {
         }
         // A caller that reads one of them now does not keep it, though nothing is kept yet.
         (first..=last).for_each(|number| self.removals.note(number));
-        if !self.kept.is_empty() {
-            (first..=last).for_each(|number| self.kept.remove(&number));
+        if !self.cache.is_empty() {
+            (first..=last).for_each(|number| self.cache.remove(&number));
         }
     }
 
     /// Keeps the start of the file, which was read already.
     pub(crate) fn put_first(&self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
-            self.kept.insert(0, Arc::new(bytes));
+            self.cache.insert(0, Arc::new(bytes));
             self.next.store(1, Ordering::Relaxed);
         }
     }
@@ -97,7 +97,7 @@ impl Pages {
             return false;
         }
         let start = (at % PAGE_BYTES) as usize;
-        let page = self.kept.get(&(at / PAGE_BYTES));
+        let page = self.cache.get(&(at / PAGE_BYTES));
         let Some(bytes) = page.as_ref().and_then(|page| page.get(start..start + into.len())) else {
             return false;
         };
@@ -138,7 +138,7 @@ impl Pages {
 
     /// Returns a page. Where it must be read, those up to `last` are read too.
     fn page<E>(&self, number: u64, last: u64, end: u64, read: &mut Read<'_, E>) -> Result<Arc<Vec<u8>>, E> {
-        if let Some(page) = self.kept.get(&number) {
+        if let Some(page) = self.cache.get(&number) {
             return Ok(page);
         }
         let start = number * PAGE_BYTES;
@@ -150,15 +150,15 @@ impl Pages {
         // One alone is kept as it was read.
         let later = bytes.get(PAGE_BYTES as usize..).unwrap_or_default().chunks(PAGE_BYTES as usize);
         for (number, page) in (number + 1..).zip(later) {
-            self.kept.insert(number, Arc::new(page.to_vec()));
+            self.cache.insert(number, Arc::new(page.to_vec()));
         }
         bytes.truncate(PAGE_BYTES as usize);
         bytes.shrink_to_fit();
         let page = Arc::new(bytes);
-        self.kept.insert(number, page.clone());
+        self.cache.insert(number, page.clone());
         for (number, stamp) in (number..number + count).zip(stamps) {
             if !self.removals.is_current(number, stamp) {
-                self.kept.remove(&number);
+                self.cache.remove(&number);
             }
         }
         Ok(page)

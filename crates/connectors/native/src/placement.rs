@@ -15,20 +15,20 @@ use crate::reader::Reader;
 /// Chunks of one placement. Where there are more, they are small, and better left to us.
 pub(crate) const CHUNKS_MAX: usize = 1 << 16;
 
-fn elsewhere(problem: &str) -> Error {
+fn no_placement(problem: &str) -> Error {
     Error::unsupported("place elements").with("problem", problem)
 }
 
 /// An error where elements do not lie in the file as they are.
 pub(crate) fn check(file: &File, dataset: &Dataset, selection: &Selection) -> Result<()> {
     if !file.is_file || file.driver.is_some() || file.store.has_overlay() || file.store.is_live() {
-        return Err(elsewhere("not in one plain file"));
+        return Err(no_placement("not in one plain file"));
     }
     if dataset.info.datatype.has_descriptors() {
-        return Err(elsewhere("elements lead to values elsewhere"));
+        return Err(no_placement("elements are descriptors of values"));
     }
     if !dataset.filters().is_empty() {
-        return Err(elsewhere("filters"));
+        return Err(no_placement("filters"));
     }
     let is_plain = match (&dataset.info.create.layout, &dataset.layout) {
         (LayoutProperty::External(_) | LayoutProperty::Virtual(_), _) => false,
@@ -36,7 +36,7 @@ pub(crate) fn check(file: &File, dataset: &Dataset, selection: &Selection) -> Re
     };
     match is_plain && chunk::logical_bytes(dataset)? > 0 {
         true => selection.validate(dataset.dims()),
-        false => Err(elsewhere("neither contiguous nor in chunks")),
+        false => Err(no_placement("neither contiguous nor in chunks")),
     }
 }
 
@@ -53,15 +53,15 @@ pub(crate) fn chunks(dataset: &Dataset, layout: &Chunked, selection: &Selection)
     }
 }
 
-/// Returns where elements lie. Everything of the dataset is laid out.
+/// Returns where elements lie. The dataset has no changes in memory.
 pub(crate) fn find(file: &File, dataset: &Dataset, selection: &Selection) -> Result<Placement> {
     check(file, dataset, selection)?;
     let parts = parts(file, dataset, selection)?;
     file.store.shared.lay_bare(&ranges(dataset, &parts)?, false)?;
-    told(file, dataset, parts)
+    placement(file, dataset, parts)
 }
 
-pub(crate) fn told(file: &File, dataset: &Dataset, parts: PlacementParts) -> Result<Placement> {
+pub(crate) fn placement(file: &File, dataset: &Dataset, parts: PlacementParts) -> Result<Placement> {
     let path = std::path::absolute(&file.path).map_err(|e| Error::io("place elements", &e))?;
     Ok(Placement {
         path: path.to_string_lossy().into_owned(),
@@ -89,7 +89,7 @@ pub(crate) fn parts(file: &Reader, dataset: &Dataset, selection: &Selection) -> 
             let offsets = chunks(dataset, layout, selection)?.iter().map(find).collect::<Result<_>>()?;
             Ok(PlacementParts::Chunks { shape: layout.shape.clone(), offsets })
         }
-        _ => Err(elsewhere("neither contiguous nor in chunks")),
+        _ => Err(no_placement("neither contiguous nor in chunks")),
     }
 }
 

@@ -59,7 +59,7 @@ impl Weighter<Address, Arc<Collection>> for ByCollection {
     }
 }
 
-/// What is read of an open file, and how.
+/// The reader of an open file.
 pub(crate) struct Reader {
     pub(crate) store: Store,
     pub(crate) tree_k: TreeK,
@@ -169,11 +169,11 @@ impl Reader {
     /// Returns an object's header, through the cache.
     pub(crate) fn header(&self, address: Address) -> Result<Arc<Header>> {
         let load = || self.steady(|| Header::load(&self.store, address)).map(Arc::new);
-        self.kept(&self.headers, address, load)
+        self.cached(&self.headers, address, load)
     }
 
     /// Returns what a cache holds for an address, or what `load` gives, which is kept unless it was removed meanwhile.
-    fn kept<V: Clone, W: Weighter<Address, V> + Clone>(
+    fn cached<V: Clone, W: Weighter<Address, V> + Clone>(
         &self,
         cache: &LazyCache<Address, V, W>,
         at: Address,
@@ -218,7 +218,7 @@ impl Reader {
 
     /// Returns a global heap collection, through the cache.
     pub(crate) fn collection(&self, address: Address) -> Result<Arc<Collection>> {
-        self.kept(&self.collections, address, || Collection::load(self, address).map(Arc::new))
+        self.cached(&self.collections, address, || Collection::load(self, address).map(Arc::new))
     }
 
     /// Returns what a filter is called, whatever its number.

@@ -11,7 +11,7 @@ use crate::consistency_flags::LEFT_BEHIND;
 use crate::container::NativeContainer;
 use crate::driver;
 
-/// What a dead writer left behind.
+/// The remains of a dead writer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct LeftBehind {
     /// A commit that is in the redo record only.

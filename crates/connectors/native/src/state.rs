@@ -14,14 +14,14 @@ use crate::space::Policy;
 use crate::store::Store;
 use crate::write::{WriteOptions, Writer};
 
-/// What all handles of an open file share.
+/// The state that all handles of an open file share.
 #[derive(Debug)]
 pub(crate) struct Core {
     reader: Arc<Reader>,
     pub(crate) warnings: Vec<String>,
     /// It is one file of the system, which others can open by its path.
     pub(crate) is_file: bool,
-    /// What the last commit, on closing, promises.
+    /// The durability of the last commit, on closing.
     pub(crate) durability: Durability,
     /// Where keys of maps are. A caller that holds it may wait for the writer, never the other way round.
     pub(crate) maps: Mutex<Maps>,
@@ -40,7 +40,7 @@ impl std::ops::Deref for Core {
     }
 }
 
-/// What the opener of a file decides for all its handles.
+/// The options of a file that its first handle sets for all.
 pub(crate) struct Options {
     pub(crate) chunk_cache_bytes: u64,
     pub(crate) metadata_cache_bytes: u64,

@@ -12,7 +12,7 @@ pub(crate) struct Work {
     /// A chunk, or a part of the file.
     pub(crate) plain: Vec<u8>,
     pub(crate) pieces: Vec<FileRun>,
-    /// What filters need between their stages.
+    /// Buffers of filters between their stages.
     pub(crate) filters: filters::Scratch,
 }
 

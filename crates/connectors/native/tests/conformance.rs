@@ -1,21 +1,11 @@
 //! The conformance suite on the native connector: one test for each behaviour, each in an HDF5 file of its own; and the same
 //! on files of several members.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyperslab_native::NativeConnector;
-use testkit::{Subject, conformance};
+use testkit::{Folder, Subject, conformance};
 use vol::{FileAccess, Registry, Result};
-
-/// A folder that goes with the subject that uses it.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn native() -> Result<Subject> {
     subject("native", FileAccess::write())
@@ -30,15 +20,12 @@ fn multi() -> Result<Subject> {
 }
 
 fn subject(name: &'static str, access: FileAccess) -> Result<Subject> {
-    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("hyperslab-conformance-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|e| vol::Error::io("make folder", &e))?;
+    let folder = Folder::new("conformance");
     let mut registry = Registry::new();
     registry.register(Arc::new(NativeConnector))?;
-    let place = folder.clone();
+    let place = folder.path().to_owned();
     let location = move |name: &str| format!("native:{}", place.join(format!("{name}.h5")).display());
-    Ok(Subject::new(name, registry, location).with_access(access).keeping(Folder(folder)))
+    Ok(Subject::new(name, registry, location).with_access(access).keeping(folder))
 }
 
 fn main() {

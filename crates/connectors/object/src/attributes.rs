@@ -11,14 +11,26 @@ use objects::{Change, Condition, ObjectId, Phase, Update};
 
 use crate::ObjectMapping;
 use crate::headers::committed;
-use crate::keys::{self, ATTRIBUTE_COUNT, ATTRIBUTE_NEXT, ATTRIBUTES, Part};
+use crate::keys::{self, ATTRIBUTE_COUNT, ATTRIBUTE_NEXT, ATTRIBUTES, AttributePart};
 use crate::listing::each_akey;
 
 /// The akeys of an attribute's header.
-const HEADER: [Part; 5] = [Part::Datatype, Part::Dataspace, Part::Creation, Part::Order, Part::Committed];
+const HEADER: [AttributePart; 5] = [
+    AttributePart::Datatype,
+    AttributePart::Dataspace,
+    AttributePart::Creation,
+    AttributePart::Order,
+    AttributePart::Committed,
+];
 /// All akeys of an attribute.
-const ALL: [Part; 6] =
-    [Part::Datatype, Part::Dataspace, Part::Creation, Part::Order, Part::Committed, Part::Value];
+const ALL: [AttributePart; 6] = [
+    AttributePart::Datatype,
+    AttributePart::Dataspace,
+    AttributePart::Creation,
+    AttributePart::Order,
+    AttributePart::Committed,
+    AttributePart::Value,
+];
 
 /// Akeys of parts of attributes: all parts of one, then those of the next.
 struct Akeys {
@@ -27,7 +39,7 @@ struct Akeys {
 }
 
 impl Akeys {
-    fn of(names: &[impl AsRef<[u8]>], parts: &[Part]) -> Akeys {
+    fn of(names: &[impl AsRef<[u8]>], parts: &[AttributePart]) -> Akeys {
         let count = names.len() * parts.len();
         let (mut bytes, mut lengths) = (Vec::with_capacity(16 * count), Vec::with_capacity(count));
         for name in names.iter().map(AsRef::as_ref) {
@@ -113,8 +125,8 @@ impl ObjectMapping {
         changes: &[Change<'_>],
         conditions: &[Condition<'_>],
     ) -> Result<u64> {
-        let datatype_akey = Part::Datatype.of(name);
-        let order_akey = Part::Order.of(name);
+        let datatype_akey = AttributePart::Datatype.of(name);
+        let order_akey = AttributePart::Order.of(name);
         self.retried("create attribute", &mut || {
             if self.store.size(object, ATTRIBUTES, &datatype_akey).during("create attribute")?.is_some() {
                 return Err(Error::exists("create attribute"));
@@ -171,7 +183,7 @@ impl ObjectMapping {
 
 impl Attributes for ObjectMapping {
     fn attribute_names(&self, object: &ObjectHeader<Self>) -> Result<Vec<Vec<u8>>> {
-        let prefix = Part::Datatype.prefix();
+        let prefix = AttributePart::Datatype.prefix();
         let mut names = Vec::new();
         each_akey(&*self.store, object.id, ATTRIBUTES, prefix, |akey| {
             names.extend(akey.strip_prefix(prefix).map(<[u8]>::to_vec));
@@ -206,7 +218,7 @@ impl Attributes for ObjectMapping {
     }
 
     fn has_attribute(&self, object: &ObjectHeader<Self>, name: &[u8]) -> Result<bool> {
-        let found = self.store.size(object.id, ATTRIBUTES, &Part::Datatype.of(name));
+        let found = self.store.size(object.id, ATTRIBUTES, &AttributePart::Datatype.of(name));
         Ok(found.during("read attributes")?.is_some())
     }
 
@@ -219,7 +231,15 @@ impl Attributes for ObjectMapping {
     ) -> Result<AttributeHeader<Self>> {
         let form = (new.datatype, new.space, new.charset);
         let parts = self.last_attribute.attribute(&form)?;
-        let akeys = Akeys::of(&[name], &[Part::Datatype, Part::Dataspace, Part::Creation, Part::Committed]);
+        let akeys = Akeys::of(
+            &[name],
+            &[
+                AttributePart::Datatype,
+                AttributePart::Dataspace,
+                AttributePart::Creation,
+                AttributePart::Committed,
+            ],
+        );
         let akeys = akeys.all();
         let committed = new.committed.as_ref().map(|token| &token.0[..]);
         let values = [Some(&parts.datatype[..]), Some(&parts.space), Some(&parts.creation), committed];
@@ -244,7 +264,8 @@ impl Attributes for ObjectMapping {
         names: &[&str],
         limits: &Limits,
     ) -> Result<Vec<Vec<u8>>> {
-        const PARTS: [Part; 3] = [Part::Value, Part::Datatype, Part::Dataspace];
+        const PARTS: [AttributePart; 3] =
+            [AttributePart::Value, AttributePart::Datatype, AttributePart::Dataspace];
         let encoded: Vec<_> = names.iter().map(|name| text::as_bytes(name)).collect();
         let akeys = Akeys::of(&encoded, &PARTS);
         let mut found = self.store.get(object.id, ATTRIBUTES, &akeys.all()).during("read attributes")?;
@@ -269,7 +290,7 @@ impl Attributes for ObjectMapping {
         name: &[u8],
         _attribute: &AttributeHeader<Self>,
     ) -> Result<Option<Vec<u8>>> {
-        let akey = Part::Value.of(name);
+        let akey = AttributePart::Value.of(name);
         let found = self.store.get(object.id, ATTRIBUTES, &[&akey]).during("read attribute")?;
         Ok(found.into_iter().next().flatten())
     }
@@ -281,7 +302,7 @@ impl Attributes for ObjectMapping {
         _attribute: &AttributeHeader<Self>,
         value: &[u8],
     ) -> Result<()> {
-        let change = Change::Single(&Part::Value.of(name), value);
+        let change = Change::Single(&AttributePart::Value.of(name), value);
         self.change_attributes(object.id, &[change], &[]).during("write attribute")
     }
 

@@ -66,9 +66,9 @@ impl Numbers {
     pub(crate) fn next(&self, store: &dyn Store, kind: ObjectKind) -> Result<ObjectId> {
         let mut range = self.0.lock();
         if range.is_empty() {
-            *range = store.allocate(RANGE).during("take numbers for objects")?;
+            *range = store.allocate(RANGE).during("allocate object numbers")?;
         }
-        let low = range.next().ok_or_else(|| Error::limit("take numbers for objects"))?;
+        let low = range.next().ok_or_else(|| Error::limit("allocate object numbers"))?;
         Ok(ObjectId { high: kind_bits(kind), low })
     }
 }

@@ -70,9 +70,9 @@ pub const BLOB: &[u8] = b"Blob";
 /// The akey of a map's value, under the dkey of its key.
 pub const MAP: &[u8] = b"MAP_AKEY";
 
-/// What an akey under [`ATTRIBUTES`] holds of one attribute.
+/// The part of an attribute that an akey under [`ATTRIBUTES`] holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum AttributePart {
     /// `T-`: its type.
     Datatype,
     /// `S-`: its extent.
@@ -87,16 +87,16 @@ pub enum Part {
     Committed,
 }
 
-impl Part {
+impl AttributePart {
     /// Returns the two bytes before the name.
     pub fn prefix(self) -> &'static [u8; 2] {
         match self {
-            Part::Datatype => b"T-",
-            Part::Dataspace => b"S-",
-            Part::Creation => b"P-",
-            Part::Value => b"V-",
-            Part::Order => b"C-",
-            Part::Committed => b"D-",
+            AttributePart::Datatype => b"T-",
+            AttributePart::Dataspace => b"S-",
+            AttributePart::Creation => b"P-",
+            AttributePart::Value => b"V-",
+            AttributePart::Order => b"C-",
+            AttributePart::Committed => b"D-",
         }
     }
 

@@ -13,7 +13,7 @@ use system::file::{read_exact_at, write_all_at};
 use system::sync::{Mutex, MutexGuard};
 use vol::Released;
 
-/// What the heap starts with; no value has an offset below.
+/// The first bytes of the heap; no value has an offset below.
 const HEAD: &[u8; 16] = b"hyperslab heap 1";
 /// Identities of values that are in memory.
 const IN_MEMORY: u64 = 1 << 63;

@@ -6,7 +6,7 @@ use vol::StorageFinding;
 
 use crate::folder::Folder;
 
-/// What the metadata of a dataset calls the bytes of its file of elements.
+/// The key of the length of a dataset's file of elements.
 pub(crate) const STORED_BYTES: &str = "storedBytes";
 
 impl Folder {

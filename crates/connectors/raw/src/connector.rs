@@ -15,7 +15,7 @@ use vol::{
 };
 
 use crate::container::RawContainer;
-use crate::folder::{Folder, open_dir};
+use crate::folder::Folder;
 use crate::homes::GROUP_FILE;
 use crate::load::check_format;
 use crate::removal;
@@ -54,7 +54,7 @@ impl RawConnector {
 
 /// A container that is open is not replaced.
 fn check_closed(table: &HashMap<PathBuf, Weak<Folder>>, op: &ContainerCreate<'_>) -> Result<()> {
-    match found(op.path).is_ok_and(|path| table.contains_key(&path)) {
+    match found(op.path).is_ok_and(|dir| table.contains_key(&dir.path(""))) {
         true if op.truncate => Err(Error::busy("replace folder").with("path", op.path)),
         true => Err(Error::exists("create folder").with("path", op.path)),
         false => Ok(()),
@@ -65,10 +65,11 @@ fn failed(operation: &str, path: &Path, e: &std::io::Error) -> Error {
     Error::io(operation, e).with("path", path.display())
 }
 
-/// Returns one path for one folder, however it is written.
-fn found(path: &str) -> Result<PathBuf> {
+/// Opens the folder of a container, whose path may be a link: the user gave it. One folder has one path, however it is written,
+/// and is followed once.
+fn found(path: &str) -> Result<Dir> {
     let path = &*to_path(path);
-    path.canonicalize().map_err(|e| failed("find folder", path, &e))
+    Dir::open_real(path).map_err(|e| failed("find folder", path, &e))
 }
 
 /// Returns whether a folder is a container of ours.
@@ -132,8 +133,9 @@ impl Connector for RawConnector {
         let mut table = self.table();
         check_closed(&table, op)?;
         make_space(&to_path(op.path), op.truncate)?;
-        let path = found(op.path)?;
-        let folder = Folder::create(&path, op)?;
+        let dir = found(op.path)?;
+        let path = dir.path("");
+        let folder = Folder::create(dir, op)?;
         table.insert(path, Arc::downgrade(&folder));
         drop(table);
         // A new container can be written, whatever the access asked for: there is nothing to read in it.
@@ -143,13 +145,14 @@ impl Connector for RawConnector {
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
         check_access(op.engine, op.access)?;
-        let path = found(op.path)?;
+        let dir = found(op.path)?;
+        let path = dir.path("");
         // The table is held while a folder is read: two who open one at the same time get the same one.
         let mut table = self.table();
         let folder = match table.get(&path).and_then(Weak::upgrade) {
             Some(folder) => folder,
             None => {
-                let folder = Folder::open(&path, op)?;
+                let folder = Folder::open(dir, op)?;
                 table.insert(path, Arc::downgrade(&folder));
                 folder
             }
@@ -164,11 +167,11 @@ impl Connector for RawConnector {
 
     fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
         let path = op.path;
-        let folder = found(path)?;
+        let dir = found(path)?;
+        let folder = dir.path("");
         if self.table().contains_key(&folder) {
             return Err(Error::busy("delete folder").with("path", path));
         }
-        let dir = open_dir(&folder)?;
         if !is_container(&dir) {
             return Err(Error::invalid("delete folder")
                 .with("problem", "it is no raw container")

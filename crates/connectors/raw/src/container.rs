@@ -1,4 +1,4 @@
-//! One opening of a container: objects are below, elements and values are in files.
+//! A handle of a container: objects are in the inner container, elements and values in files.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::transfers::renamed;
 /// A layer over the inner container.
 pub(crate) struct RawContainer {
     pub(crate) opened: Translated,
-    /// Let go at the close: without openings, a container is not open.
+    /// Released by `close`: without handles, a container is not open.
     folder: RwLock<Option<Arc<Folder>>>,
     is_writable: bool,
-    /// The opening that loads and saves: what it stores is in the metadata already.
+    /// The handle that loads and saves: what it stores is in the metadata already.
     pub(crate) is_keeper: bool,
     durability: Durability,
     pub(crate) limits: Limits,
@@ -49,9 +49,9 @@ fn closed() -> Error {
 }
 
 impl RawContainer {
-    /// Returns an opening for a user.
+    /// Returns a handle for a user.
     pub(crate) fn open(folder: Arc<Folder>, place: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
-        let (opened, siblings) = folder.opening(place, access)?;
+        let (opened, siblings) = folder.handle(place, access)?;
         let container = Arc::new(RawContainer {
             opened,
             folder: RwLock::new(Some(folder)),
@@ -65,7 +65,7 @@ impl RawContainer {
         Ok(own)
     }
 
-    /// Returns the opening that loads and saves.
+    /// Returns the handle that loads and saves.
     pub(crate) fn keeper(folder: &Arc<Folder>) -> RawContainer {
         RawContainer {
             opened: folder.keeper().clone(),

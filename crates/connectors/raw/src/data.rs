@@ -14,12 +14,12 @@ use vol::{Allocation, DatasetInfo, StorageInfo};
 
 use crate::elements::Elements;
 
-/// What is known of a dataset beyond its object.
+/// The state of a dataset besides its object.
 #[derive(Debug, Default)]
 pub(crate) struct Data {
     /// Read while elements are read, written while they are written.
     lock: RwLock<()>,
-    /// What the metadata says since a caller changed it by hand.
+    /// The metadata since a caller changed it by hand.
     edited: RwLock<Option<Arc<DatasetInfo>>>,
     /// Its file waits to take the place of the one at home.
     pub(crate) is_fresh: AtomicBool,

@@ -11,7 +11,7 @@ const GAP_BYTES_MAX: u64 = 8 << 10;
 /// Bytes that runs read together may span.
 const SPAN_BYTES_MAX: u64 = 1 << 20;
 
-/// What is known about the elements of a dataset.
+/// The properties of a dataset's elements.
 #[derive(Debug, Clone)]
 pub(crate) struct Elements {
     /// Bytes of one.

@@ -27,7 +27,7 @@ use crate::recover;
 use crate::save::Saved;
 use crate::scan::{ScanResult, read_metadata};
 
-/// What all openings of a container share.
+/// The state that all handles of a container share.
 pub(crate) struct Folder {
     /// Everything in it is reached through this, and nothing outside is.
     dir: Dir,
@@ -51,8 +51,8 @@ pub(crate) struct Folder {
 
 impl Folder {
     /// Returns a container with an empty root group, in a folder that is there and empty.
-    pub(crate) fn create(base: &Path, op: &ContainerCreate<'_>) -> Result<Arc<Self>> {
-        let folder = Arc::new(Self::empty(open_dir(base)?, op.registry, op.create, &op.access.limits)?);
+    pub(crate) fn create(dir: Dir, op: &ContainerCreate<'_>) -> Result<Arc<Self>> {
+        let folder = Arc::new(Self::empty(dir, op.registry, op.create, &op.access.limits)?);
         let root = folder.keeper().info()?.root;
         *folder.homes_mut() = ObjectHomes::new(root);
         folder.lock_for_writing(op.access.locking)?;
@@ -61,9 +61,8 @@ impl Folder {
     }
 
     /// Returns the container that a folder holds.
-    pub(crate) fn open(base: &Path, op: &ContainerOpen<'_>) -> Result<Arc<Self>> {
+    pub(crate) fn open(dir: Dir, op: &ContainerOpen<'_>) -> Result<Arc<Self>> {
         let limits = &op.access.limits;
-        let dir = open_dir(base)?;
         let is_unfinished = recover::is_unfinished(&dir);
         let mut lock = None;
         if is_unfinished && op.access.access == Access::Write {
@@ -102,13 +101,13 @@ impl Folder {
     }
 
     fn empty(dir: Dir, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
-        let told = TranslatedInfo {
+        let info = TranslatedInfo {
             connector: NAME,
             capability: CAPABILITY,
             limits: limits.clone(),
             is_keeper: true,
         };
-        let inner = InnerContainer::new(&model::text::from_path(&dir.path("")), told, registry, create)?;
+        let inner = InnerContainer::new(&model::text::from_path(&dir.path("")), info, registry, create)?;
         Ok(Folder {
             inner,
             create: create.clone(),
@@ -126,8 +125,8 @@ impl Folder {
         })
     }
 
-    /// Returns an opening for a user, and what it asks for what lies next to.
-    pub(crate) fn opening(
+    /// Returns a handle for a user, and the resolver of files next to the container.
+    pub(crate) fn handle(
         &self,
         place: &str,
         access: &FileAccess,
@@ -136,7 +135,7 @@ impl Folder {
             self.lock_for_writing(access.locking)?;
         }
         let siblings = SiblingResolver::new(access, place);
-        Ok((self.inner.opening(access, Some(siblings.clone()))?, siblings))
+        Ok((self.inner.handle(access, Some(siblings.clone()))?, siblings))
     }
 
     /// One process writes at a time.
@@ -147,7 +146,7 @@ impl Folder {
         }
         let file = take_lock(&self.dir, locking)?;
         if recover::is_unfinished(&self.dir) {
-            // Only a first opening reads the folder after it finished them.
+            // Only a first handle reads the folder after it finished them.
             let error = Error::busy("open folder for writing").with("path", self.dir.path("").display());
             return Err(
                 error.with("problem", "it has unfinished moves, and is open for reading: close that first")
@@ -292,21 +291,16 @@ pub(crate) fn heap_path() -> PathBuf {
     Path::new(OWN_FOLDER).join("heap")
 }
 
-/// Returns a caller that holds a lock on it writes; nothing is in it.
+/// Returns the path of the lock file. The process that locks it writes; nothing is in it.
 pub(crate) fn lock_path() -> PathBuf {
     Path::new(OWN_FOLDER).join("lock")
-}
-
-/// Returns the folder of a container, whose path may be a link: the user gave it.
-pub(crate) fn open_dir(path: &Path) -> Result<Dir> {
-    Dir::open(path).map_err(|e| Error::io("open folder", &e).with("path", path.display()))
 }
 
 fn take_lock(dir: &Dir, locking: Locking) -> Result<File> {
     let failed =
         |e: std::io::Error| Error::io("lock folder", &e).with("path", dir.path(lock_path()).display());
     dir.make_dirs(OWN_FOLDER).map_err(failed)?;
-    // What may be in it stays: it may have another name elsewhere.
+    // What may be in it stays: it may be a hard link.
     let file = dir.file(lock_path(), Open::CreateOrOpen).map_err(failed)?;
     let taken = if locking == Locking::Off { Ok(()) } else { file.try_lock() };
     match taken {

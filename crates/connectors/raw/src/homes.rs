@@ -13,12 +13,12 @@ use crate::scan::Forms;
 
 /// The metadata of a group, inside of its folder.
 pub(crate) const GROUP_FILE: &str = ".group.json";
-/// What is not for people, in the root folder.
+/// The folder in the root folder for what is not for people.
 pub(crate) const OWN_FOLDER: &str = ".hyperslab";
 /// Types that no link leads to, in the folder that is not for people.
 pub(crate) const TYPES_FOLDER: &str = "types";
 /// Clocks of file systems tick this slowly: what was written more lately may be written again unseen.
-const SETTLED: Duration = Duration::from_millis(100);
+const STABLE_AGE: Duration = Duration::from_millis(100);
 
 /// The one place of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,13 +33,13 @@ pub(crate) struct ObjectHome {
 #[derive(Debug, Clone)]
 pub(crate) struct StoredMetadata {
     stamp: Stamp,
-    is_settled: bool,
+    is_stable: bool,
     digest: [u8; 16],
 }
 
 impl StoredMetadata {
     pub(crate) fn new(text: &str, stamp: Stamp) -> StoredMetadata {
-        StoredMetadata { stamp, is_settled: is_settled(stamp), digest: digest(text.as_bytes()) }
+        StoredMetadata { stamp, is_stable: is_stable(stamp), digest: digest(text.as_bytes()) }
     }
 
     pub(crate) fn is_text(&self, text: &str) -> bool {
@@ -48,7 +48,7 @@ impl StoredMetadata {
 
     /// Returns whether the file is certainly what it was.
     pub(crate) fn is_current(&self, now: Option<Stamp>) -> bool {
-        self.is_settled && now == Some(self.stamp)
+        self.is_stable && now == Some(self.stamp)
     }
 }
 
@@ -56,18 +56,18 @@ impl StoredMetadata {
 #[derive(Debug, Clone)]
 pub(crate) struct Listing {
     stamp: Option<Stamp>,
-    is_settled: bool,
+    is_stable: bool,
     pub(crate) forms: BTreeMap<OsString, Forms>,
 }
 
 impl Listing {
     /// `stamp` was taken before the folder was read.
     pub(crate) fn new(stamp: Option<Stamp>, forms: BTreeMap<OsString, Forms>) -> Listing {
-        Listing { stamp, is_settled: stamp.is_some_and(is_settled), forms }
+        Listing { stamp, is_stable: stamp.is_some_and(is_stable), forms }
     }
 
     pub(crate) fn is_current(&self, now: Option<Stamp>) -> bool {
-        self.is_settled && now == self.stamp
+        self.is_stable && now == self.stamp
     }
 
     /// Returns whether the same things are there.
@@ -77,8 +77,8 @@ impl Listing {
     }
 }
 
-fn is_settled(stamp: Stamp) -> bool {
-    stamp.age().is_some_and(|age| age > SETTLED)
+fn is_stable(stamp: Stamp) -> bool {
+    stamp.age().is_some_and(|age| age > STABLE_AGE)
 }
 
 /// Where everything is.

@@ -10,7 +10,7 @@ use vol::{LinkLocation, OpLinkCreate};
 use crate::container::RawContainer;
 use crate::folder::Folder;
 use crate::homes::ObjectHome;
-use crate::scan::{Item, Parent, ScanResult};
+use crate::scan::{Parent, ScanItem, ScanResult};
 
 /// Objects by identity. A caller that an identity meant may be gone: then its token leads nowhere.
 pub(crate) struct KnownObjects<'a>(pub(crate) &'a Folder);
@@ -75,7 +75,7 @@ pub(crate) fn load(
     Ok(())
 }
 
-fn make(folder: &Folder, loader: &Loader<'_>, found: &ScanResult<'_>, item: &Item) -> Result<Token> {
+fn make(folder: &Folder, loader: &Loader<'_>, found: &ScanResult<'_>, item: &ScanItem) -> Result<Token> {
     let op = match item.kind {
         ObjectKind::Dataset => Some(loader.dataset_op(&item.value)?),
         _ => None,
@@ -166,7 +166,7 @@ fn link_all(
 }
 
 /// Attributes, comment and pairs, now that all objects are there.
-pub(crate) fn describe(loader: &Loader<'_>, token: Token, item: &Item) -> Result<()> {
+pub(crate) fn describe(loader: &Loader<'_>, token: Token, item: &ScanItem) -> Result<()> {
     loader.common(token, &item.value)?;
     match item.kind {
         ObjectKind::Map => loader.pairs(token, &item.value),
@@ -174,7 +174,7 @@ pub(crate) fn describe(loader: &Loader<'_>, token: Token, item: &Item) -> Result
     }
 }
 
-/// What the root folder's metadata must say.
+/// The format that the root folder's metadata must name.
 pub(crate) const FORMAT: &str = "hyperslab-raw";
 
 /// An error unless a root folder's metadata is ours.

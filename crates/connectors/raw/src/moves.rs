@@ -31,7 +31,7 @@ fn rename(dir: &Dir, from: &Path, to: &Path) -> Result<bool> {
 }
 
 fn make_folder(dir: &Dir, path: &Path) -> Result<()> {
-    dir.make_dirs(path).map_err(|e| failed("make folder", dir, path, &e))
+    dir.make_dirs(path).map_err(|e| failed("create folder", dir, path, &e))
 }
 
 impl Commit<'_> {
@@ -202,7 +202,7 @@ impl Commit<'_> {
             }
             let dir = self.folder.dir();
             if is_group && is_new && !dir.is_dir(&path) {
-                dir.make_dir(&path).map_err(|e| failed("make folder", dir, &path, &e))?;
+                dir.make_dir(&path).map_err(|e| failed("create folder", dir, &path, &e))?;
             }
         }
         Ok(())

@@ -16,7 +16,7 @@ pub(crate) const ENDINGS: [&str; 3] = [".bin", ".json", ".link"];
 const CUT: &str = "%~";
 /// File systems have 255, and our endings take a few.
 const STEM_BYTES_MAX: usize = 200;
-/// What is kept of a name that is too long.
+/// Bytes that are left of a name that is too long.
 const KEPT_BYTES: usize = 120;
 
 fn is_plain(c: char) -> bool {

@@ -42,7 +42,7 @@ pub(crate) struct Plan {
 /// Whether an object belongs where a link of a group is.
 type Rule<'r> = dyn Fn(Token, Token, &Link, &OsString) -> bool + 'r;
 
-/// What is assigned so far.
+/// The names that are assigned so far.
 struct Assigning<'a> {
     saver: &'a Saver<'a>,
     plan: Plan,

@@ -14,7 +14,7 @@ use vol::Durability;
 use crate::homes::{OWN_FOLDER, with_ending};
 use crate::scan::read_metadata;
 
-/// What an object is called while it moves, and where it goes in the container.
+/// The name of an object while it moves, and where it goes in the container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Move {
     pub(crate) name: String,
@@ -40,7 +40,7 @@ pub(crate) fn note_path() -> PathBuf {
 /// Notes what is about to move.
 pub(crate) fn note(dir: &Dir, moves: &[Move], durability: Durability) -> Result<()> {
     dir.make_dirs(OWN_FOLDER)
-        .map_err(|e| Error::io("make folder", &e).with("path", dir.path(OWN_FOLDER).display()))?;
+        .map_err(|e| Error::io("create folder", &e).with("path", dir.path(OWN_FOLDER).display()))?;
     let entry = |m: &Move| {
         let fields = Fields::new().with("name", m.name.clone()).with("to", m.to.display().to_string());
         fields.some("dims", m.dims.as_ref().map(|dims| list(dims.iter().copied())))
@@ -117,7 +117,7 @@ fn bring(dir: &Dir, Move { name, to, .. }: &Move) -> Result<()> {
         ["", ".bin", ".json"].into_iter().filter(|e| exists(dir, &with_ending(&from, e))).collect();
     let Some(folder) = to.parent().filter(|_| !endings.is_empty()) else { return Ok(()) };
     dir.make_dirs(folder)
-        .map_err(|e| Error::io("make folder", &e).with("path", dir.path(folder).display()))?;
+        .map_err(|e| Error::io("create folder", &e).with("path", dir.path(folder).display()))?;
     let mut path = to.clone();
     while ["", ".bin", ".json"].iter().any(|ending| exists(dir, &with_ending(&path, ending))) {
         path = with_ending(&path, " recovered");

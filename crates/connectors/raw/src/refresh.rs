@@ -21,7 +21,7 @@ use crate::load::{KnownObjects, load};
 use crate::names;
 use crate::scan::{Forms, Parent, ScanResult, level};
 
-/// What differs in the folder of a group.
+/// The differences in the folder of a group.
 struct Changes {
     path: PathBuf,
     listing: Listing,

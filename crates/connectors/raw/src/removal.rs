@@ -112,7 +112,7 @@ pub(crate) fn clear(dir: &Dir, operation: &str) -> Result<()> {
 /// Moves a folder with things of others out of the way; where it is now.
 pub(crate) fn keep_aside(dir: &Dir, folder: &Path, name: &str) -> Result<PathBuf> {
     let aside = Path::new(OWN_FOLDER).join(ASIDE_FOLDER);
-    dir.make_dirs(&aside).map_err(|e| failed("make folder", dir, &aside, &e))?;
+    dir.make_dirs(&aside).map_err(|e| failed("create folder", dir, &aside, &e))?;
     let names = (0..ATTEMPTS_MAX).map(|n| aside.join(format!("{name}-{n}")));
     let free = names.into_iter().find(|path| dir.info(path).is_err()).unwrap_or_else(|| aside.join(name));
     dir.rename(folder, &free).map_err(|e| failed("move", dir, folder, &e))?;

@@ -24,11 +24,11 @@ use crate::names::is_cut;
 use crate::plan::{Plan, Planned};
 use crate::scan;
 
-/// What is in the files.
+/// The state of the files.
 #[derive(Debug)]
 pub(crate) struct Saved {
     pub(crate) changes: u64,
-    /// What the last commit promised.
+    /// The durability of the last commit.
     durability: Durability,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Commit<'a> {
     pub(crate) moving: HashMap<Token, PathBuf>,
     /// Groups whose folders changed.
     pub(crate) touched: HashSet<Token>,
-    /// What moves was noted.
+    /// Whether the moves were noted.
     pub(crate) is_noted: bool,
 }
 
@@ -292,7 +292,7 @@ impl Commit<'_> {
         if wanted.is_empty() && !dir.is_dir(&folder) {
             return Ok(());
         }
-        dir.make_dirs(&folder).map_err(|e| failed("make folder", dir, &folder, &e))?;
+        dir.make_dirs(&folder).map_err(|e| failed("create folder", dir, &folder, &e))?;
         for stem in scan::level(self.folder.dir(), &folder, self.folder.limits())?
             .forms
             .keys()
@@ -306,7 +306,7 @@ impl Commit<'_> {
         if self.durability == Durability::Full { files::sync_folder(dir, &folder) } else { Ok(()) }
     }
 
-    /// What is in the folders now is no change by hand.
+    /// Notes what is in the folders now, so that it is no change by hand.
     fn look_again(&self) -> Result<()> {
         for &group in &self.touched {
             let Some(folder) = self.folder.homes().path(group) else { continue };

@@ -13,7 +13,7 @@ use model::{Context, Error, Limits, ObjectKind, Result, Token};
 use crate::homes::{GROUP_FILE, Listing, OWN_FOLDER, StoredMetadata, TYPES_FOLDER, with_ending};
 use crate::names::{is_cut, name_of};
 
-/// What there is of one stem.
+/// The files of one stem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Forms {
     pub(crate) folder: bool,
@@ -43,7 +43,7 @@ pub(crate) enum Parent {
 
 /// An object that was found.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct ScanItem {
     /// `None` for a type that no link leads to.
     pub(crate) parent: Option<Parent>,
     pub(crate) stem: OsString,
@@ -70,7 +70,7 @@ pub(crate) struct LinkItem {
 pub(crate) struct ScanResult<'a> {
     dir: &'a Dir,
     limits: &'a Limits,
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<ScanItem>,
     pub(crate) links: Vec<LinkItem>,
     pub(crate) warnings: Vec<String>,
 }
@@ -209,7 +209,17 @@ impl<'a> ScanResult<'a> {
             _ => ObjectKind::Dataset,
         };
         let (name, parent, stem) = (name_in(&value, stem)?, Some(parent), stem.clone());
-        self.items.push(Item { parent, stem, path, name, kind, is_plain: false, value, seen, listing: None });
+        self.items.push(ScanItem {
+            parent,
+            stem,
+            path,
+            name,
+            kind,
+            is_plain: false,
+            value,
+            seen,
+            listing: None,
+        });
         Ok(())
     }
 
@@ -220,7 +230,17 @@ impl<'a> ScanResult<'a> {
         let shape = Fields::class("H5S_SIMPLE").with("dims", list([bytes]));
         let value = Fields::new().with("type", "H5T_STD_U8LE").with("shape", shape).into();
         let (name, parent, stem, kind) = (name_of(stem), Some(parent), stem.clone(), ObjectKind::Dataset);
-        self.items.push(Item { parent, stem, path, name, kind, is_plain, value, seen: None, listing: None });
+        self.items.push(ScanItem {
+            parent,
+            stem,
+            path,
+            name,
+            kind,
+            is_plain,
+            value,
+            seen: None,
+            listing: None,
+        });
     }
 
     /// Types that are used though no link leads to them.
@@ -235,7 +255,7 @@ impl<'a> ScanResult<'a> {
             let path = folder.join(&stem);
             let (value, _) = read_metadata(self.dir, &with_ending(&path, ".json"), self.limits)?;
             let (parent, kind, name, is_plain) = (None, ObjectKind::Datatype, String::new(), false);
-            self.items.push(Item {
+            self.items.push(ScanItem {
                 parent,
                 stem,
                 path,
@@ -251,7 +271,7 @@ impl<'a> ScanResult<'a> {
     }
 
     /// Returns the identity that the metadata says, and one made of the path for what has none, or that of a copy.
-    pub(crate) fn ids(&self, item: &Item) -> [Option<String>; 2] {
+    pub(crate) fn ids(&self, item: &ScanItem) -> [Option<String>; 2] {
         let made = uuid(&digest(item.path.as_os_str().as_encoded_bytes()));
         let said = item.value.get("id").and_then(|id| id.text().ok()).map(str::to_owned);
         [said, Some(made)]

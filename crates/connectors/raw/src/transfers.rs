@@ -206,6 +206,8 @@ impl Folder {
         let to = open_to_write(self.dir(), &temporary)?;
         to.set_len(0).map_err(failed)?;
         elements.relay(&from, old, &to, dims)?;
+        // Windows renames no open file, and none over an open one.
+        drop((from, to));
         // A commit moves what waits: not now.
         let _homes = self.homes();
         self.dir().rename(&temporary, &waiting).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Changes by hand, while a container is open and between openings; and metadata that no one vouches for.
+//! Changes by hand, while a container is open and while it is closed; and metadata that no one vouches for.
 
 mod place;
 

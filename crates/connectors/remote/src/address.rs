@@ -33,7 +33,7 @@ pub struct Address {
     pub endpoint: Endpoint,
     /// The container's name there, as it stands: nothing in it is decoded.
     pub name: String,
-    /// What follows the question mark.
+    /// The options after the question mark.
     pub options: Options,
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Connection {
     pub(crate) welcome: Welcome,
 }
 
-/// What an answer's header told.
+/// The header of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AnswerHeader {
     pub(crate) acknowledged: u64,

@@ -11,10 +11,10 @@ use crate::address::Address;
 use crate::container::RemoteContainer;
 use crate::session::{self, Session};
 
-/// What stands behind the plus where elements are read and written in the file itself: `h5s+direct://`.
+/// The engine of locations whose elements are read and written in the file itself: `h5s+direct://`.
 const DIRECT: &str = "direct";
 
-/// What a server may have below; a container says what its own can do.
+/// The capabilities that containers behind a server may have. Each container reports its own.
 pub const CAPABILITY: Capability =
     Capability { external_data: false, virtual_datasets: false, ..Capability::ALL };
 
@@ -23,7 +23,7 @@ pub const CAPABILITY: Capability =
 pub struct RemoteConnector;
 
 impl RemoteConnector {
-    fn begin(path: &str, engine: Option<&str>, mut opening: OpenRequest) -> Result<Arc<dyn Container>> {
+    fn begin(path: &str, engine: Option<&str>, mut request: OpenRequest) -> Result<Arc<dyn Container>> {
         let mut address = Address::parse(path)?;
         address.options.direct = match engine {
             None => false,
@@ -34,14 +34,14 @@ impl RemoteConnector {
         if address.options.root.is_some() && !address.options.direct {
             return Err(Error::invalid("open remote container").with("problem", "root is for h5s+direct://"));
         }
-        if let Some(driver) = &opening.access.driver {
+        if let Some(driver) = &request.access.driver {
             return Err(Error::unsupported("choose driver of remote container").with("driver", driver));
         }
-        let access = opening.access.clone();
-        opening.path = address.name.clone();
+        let access = request.access.clone();
+        request.path = address.name.clone();
         // Layers that the caller asked for are on the caller's side.
-        opening.access.stack = None;
-        Ok(Arc::new(RemoteContainer::new(Session::open(address, opening)?, path, access)))
+        request.access.stack = None;
+        Ok(Arc::new(RemoteContainer::new(Session::open(address, request)?, path, access)))
     }
 }
 

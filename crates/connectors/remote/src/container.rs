@@ -190,7 +190,7 @@ impl RemoteContainer {
         })
     }
 
-    /// What we wrote ourselves is durable before the server says so of all.
+    /// Syncs what this process wrote itself before the server reports all as durable.
     fn sync(&self, durability: Durability) -> Result<()> {
         match &self.client.transport().direct {
             Some(direct) if durability != Durability::None => direct.sync(),

@@ -50,8 +50,8 @@ impl Direct {
     }
 
     /// Opens the file, if it is the server's. No lock of the system is asked for: the server has it.
-    pub(crate) fn see(&self, told: &Whereabouts) -> Result<()> {
-        let root = self.root.as_deref().unwrap_or(Path::new(&told.root));
+    pub(crate) fn see(&self, found: &Whereabouts) -> Result<()> {
+        let root = self.root.as_deref().unwrap_or(Path::new(&found.root));
         let refused = |problem: &str| {
             let error = Error::invalid("use file directly").with("root", root.display());
             error
@@ -60,17 +60,17 @@ impl Direct {
         };
         let is_plain =
             |name: &str| Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
-        if told.name != self.name || !is_plain(&told.name) {
+        if found.name != self.name || !is_plain(&found.name) {
             return Err(refused("the server names another file"));
         }
-        if !told.mark.starts_with(MARK_PREFIX) || told.mark.contains('/') {
+        if !found.mark.starts_with(MARK_PREFIX) || found.mark.contains('/') {
             return Err(refused("the server names something else as its mark"));
         }
-        let proof = std::fs::read_to_string(root.join(&told.mark));
-        if proof.ok().as_deref() != Some(&told.proof) {
+        let proof = std::fs::read_to_string(root.join(&found.mark));
+        if proof.ok().as_deref() != Some(&found.proof) {
             return Err(refused("this is not the folder that the server sees"));
         }
-        let path = root.join(&told.name);
+        let path = root.join(&found.name);
         let is_inside = root.canonicalize().and_then(|root| Ok(path.canonicalize()?.starts_with(root)));
         if !is_inside.unwrap_or(false) {
             return Err(refused("the file is not there, or a link leads out of the root"));
@@ -78,7 +78,7 @@ impl Direct {
         let opened = File::options().read(true).write(self.writable).open(&path);
         let file = opened.map_err(|e| Error::io("use file directly", &e).with("path", path.display()))?;
         let inode = system::file::identity(&file).map(|(_, inode)| inode);
-        if inode.ok() != Some(told.inode) {
+        if inode.ok() != Some(found.inode) {
             return Err(refused("this is not the file that the server sees"));
         }
         *self.file.lock() = Some(Arc::new(file));
@@ -245,8 +245,8 @@ mod tests {
         let outside = Whereabouts { name: "link".into(), ..right.clone() };
         assert_eq!(Direct::new("link", None, false).see(&outside).unwrap_err().kind(), Kind::Invalid);
         let above = Direct::new("../a.h5", Some(root.join("x")), true);
-        let told = Whereabouts { name: "../a.h5".into(), ..right };
-        assert_eq!(above.see(&told).unwrap_err().kind(), Kind::Invalid);
+        let found = Whereabouts { name: "../a.h5".into(), ..right };
+        assert_eq!(above.see(&found).unwrap_err().kind(), Kind::Invalid);
         std::fs::remove_dir_all(&root).unwrap();
     }
 }

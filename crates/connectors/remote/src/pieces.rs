@@ -36,7 +36,7 @@ impl Bytes for &mut [u8] {
     }
 }
 
-/// What is transferred, and how it may be cut.
+/// A transfer, and how it may be cut.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cut<'a> {
     pub(crate) dims: &'a [u64],

@@ -37,7 +37,7 @@ pub(crate) struct Placed<'a> {
     chunks: HashMap<Vec<u64>, Option<u64>>,
 }
 
-/// What lies where, in one piece of a transfer.
+/// A range of one piece of a transfer.
 enum PlacedRange<'r> {
     /// In the file.
     Runs(&'r mut dyn Iterator<Item = Run>),
@@ -244,7 +244,7 @@ impl<'a> Placed<'a> {
         }
     }
 
-    /// What was allocated and not written yet may lie beyond the end of the file.
+    /// Reads bytes. Space that was allocated and not written yet may lie beyond the end of the file.
     fn get(&self, at: u64, into: &mut [u8]) -> Result<()> {
         self.lease.check()?;
         let have = system::file::read_at(self.file, into, at).map_err(|e| Error::io("read file", &e))?;

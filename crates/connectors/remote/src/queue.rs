@@ -94,13 +94,13 @@ impl Queue {
         ask: impl FnOnce(&mut Connection) -> Result<AnswerHeader, Failure>,
     ) -> Result<(), Failure> {
         self.post(session, deadline)?;
-        let told = match &mut self.connection {
+        let answer = match &mut self.connection {
             Some(connection) => ask(connection),
             None => Err(Failure::Lost(std::io::ErrorKind::NotConnected.into())),
         };
-        match told {
-            Ok(told) => {
-                self.acknowledge(told.acknowledged);
+        match answer {
+            Ok(answer) => {
+                self.acknowledge(answer.acknowledged);
                 Ok(())
             }
             Err(failure) => {

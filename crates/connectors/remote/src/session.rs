@@ -37,14 +37,14 @@ struct Numbers {
 pub(crate) struct Session {
     endpoint: Endpoint,
     pub(crate) options: Options,
-    opening: OpenRequest,
+    request: OpenRequest,
     /// The number of the session: another one after the server began a new life.
     id: Mutex<Id>,
     idle: Mutex<Vec<Connection>>,
     numbers: Mutex<Numbers>,
     /// Something was changed since the last commit.
     changed: AtomicBool,
-    /// Changes were lost, and no commit told it yet.
+    /// Changes were lost, and no commit reported it yet.
     lost: AtomicBool,
     closed: AtomicBool,
     queue: Mutex<Queue>,
@@ -106,19 +106,19 @@ fn at_once(began: bool) -> impl Fn(Failure) -> Failure {
 impl Session {
     /// Returns whether the container is open to be changed.
     pub(crate) fn is_writable(&self) -> bool {
-        self.opening.create.is_some() || self.opening.access.access == Access::Write
+        self.request.create.is_some() || self.request.access.access == Access::Write
     }
 
     /// Makes or opens a container.
-    pub(crate) fn open(address: Address, opening: OpenRequest) -> Result<Self> {
-        let writable = opening.create.is_some() || opening.access.access == Access::Write;
+    pub(crate) fn open(address: Address, request: OpenRequest) -> Result<Self> {
+        let writable = request.create.is_some() || request.access.access == Access::Write;
         let Options { direct, root, .. } = &address.options;
         let direct = direct.then(|| Direct::new(&address.name, root.clone(), writable));
         let session = Session {
             direct,
             endpoint: address.endpoint,
             options: address.options,
-            opening,
+            request,
             id: Mutex::new(Id::random()),
             idle: Mutex::default(),
             numbers: Mutex::default(),
@@ -128,13 +128,13 @@ impl Session {
             queue: Mutex::default(),
         };
         let id = *session.id.lock();
-        session.changed.store(session.opening.create.is_some(), Ordering::Relaxed);
+        session.changed.store(session.request.create.is_some(), Ordering::Relaxed);
         let mut began = false;
         let connection = persist(session.options.deadline, |deadline| {
             let connection = Connection::open(&session.endpoint, &session.options, deadline);
             let mut connection = connection.map_err(at_once(began))?;
             began = true;
-            session.begin(&mut connection, id, &session.opening)?;
+            session.begin(&mut connection, id, &session.request)?;
             Ok(connection)
         })
         .map_err(|error| error.with("server", &session.endpoint))?;
@@ -142,17 +142,19 @@ impl Session {
         Ok(session)
     }
 
-    fn begin(&self, connection: &mut Connection, session: Id, opening: &OpenRequest) -> Result<(), Failure> {
-        let begin = (Begin { session, queued: self.options.pipeline }, opening.clone());
+    fn begin(&self, connection: &mut Connection, session: Id, request: &OpenRequest) -> Result<(), Failure> {
+        let begin = (Begin { session, queued: self.options.pipeline }, request.clone());
         connection.ask::<_, ()>(FrameKind::Open, 0, &begin)?;
         let Some(direct) = &self.direct else { return Ok(()) };
-        let told = connection.ask(FrameKind::Direct, 0, &());
-        told.and_then(|told| direct.see(&told).map_err(Failure::Refused)).inspect_err(|_| connection.bye())
+        let answer = connection.ask(FrameKind::Direct, 0, &());
+        answer
+            .and_then(|found| direct.see(&found).map_err(Failure::Refused))
+            .inspect_err(|_| connection.bye())
     }
 
     /// Returns what closing promises.
     pub(crate) fn durability(&self) -> Durability {
-        self.opening.access.durability
+        self.request.access.durability
     }
 
     fn keep(&self, connection: Connection) {
@@ -170,9 +172,9 @@ impl Session {
             Ok(done) => Ok((connection, done)),
             Err(Failure::Refused(error)) if error.kind() == Kind::NotFound => {
                 // The server began a new life, or our lease ran out: what was not committed is gone.
-                let reopening = OpenRequest { create: None, truncate: false, ..self.opening.clone() };
+                let reopen = OpenRequest { create: None, truncate: false, ..self.request.clone() };
                 let fresh = Id::random();
-                self.begin(&mut connection, fresh, &reopening)?;
+                self.begin(&mut connection, fresh, &reopen)?;
                 *id = fresh;
                 if self.changed.swap(false, Ordering::AcqRel) {
                     self.lost.store(true, Ordering::Release);
@@ -205,7 +207,7 @@ impl Session {
         Header { code: code.number() as u16, acknowledged, ..Header::new(FrameKind::Call, sequence) }
     }
 
-    /// What was lost is told to everything that builds on it, the last time by a commit.
+    /// A loss is an error of every operation that builds on it, and of the next commit.
     pub(crate) fn check_lost(&self, code: Operation) -> Result<()> {
         let is_end = matches!(code, Operation::commit | Operation::close);
         if !(code.changes() || is_end) || !self.lost.load(Ordering::Acquire) {

@@ -8,7 +8,7 @@ pub(crate) mod snappy;
 pub(crate) mod zlib;
 pub(crate) mod zstd;
 
-/// What compressors keep from one stream to the next; each is made when it is first needed.
+/// The states of compressors between streams; each is created when it is first needed.
 #[derive(Default)]
 pub(crate) struct States {
     #[cfg(feature = "snappy")]

@@ -23,7 +23,7 @@ mod frame {
             out.truncate(written);
             return Ok(Done::Written);
         }
-        // Whether a frame is broken or too long for its space is not told.
+        // Whether a frame is broken or too long for its buffer is not known.
         out.fill(|buffer| match states.zstd.decode(at, input, buffer) {
             Ok(written) => Ok(Some(written)),
             Err(error) if buffer.len() == max => Err(error),

@@ -6,7 +6,7 @@ use std::process::Command;
 use hyperslab::vol::LibVersion;
 use hyperslab::{Durability, File, FileAccess, Kind};
 
-use crate::folder::Folder;
+use testkit::Folder;
 
 fn python(script: &str, folder: &Path) {
     let output = Command::new("python3").args(["-c", script]).current_dir(folder).output().unwrap();
@@ -26,12 +26,12 @@ const VERSIONS: [LibVersion; 3] = [LibVersion::Earliest, LibVersion::V18, LibVer
 #[test]
 fn an_unknown_driver_is_an_error_that_names_the_known_ones_and_nothing_is_created() {
     let folder = Folder::new("drivers-unknown");
-    std::fs::write(folder.path("there.h5"), b"something").unwrap();
+    std::fs::write(folder.at("there.h5"), b"something").unwrap();
     for driver in ["nonsense", "mpio", "direct", "log", "family{colour=red}", "core{increment=many}", "a | b"]
     {
         for name in ["new.h5", "there.h5", "f%d.h5"] {
             let access = FileAccess::write().with_driver(driver);
-            let error = create(&folder.path(name), &access).unwrap_err();
+            let error = create(&folder.at(name), &access).unwrap_err();
             if ["nonsense", "mpio", "direct", "log"].contains(&driver) {
                 assert_eq!(error.kind(), Kind::Unsupported, "{error}");
                 let text = error.to_string();
@@ -39,11 +39,11 @@ fn an_unknown_driver_is_an_error_that_names_the_known_ones_and_nothing_is_create
                     ["posix", "sec2", "core", "family", "split", "multi"].iter().all(|k| text.contains(k))
                 );
             }
-            assert!(File::open_with(&folder.path(name), &FileAccess::read().with_driver(driver)).is_err());
+            assert!(File::open_with(&folder.at(name), &FileAccess::read().with_driver(driver)).is_err());
         }
     }
     assert_eq!(folder.names(), ["there.h5"]);
-    assert_eq!(std::fs::read(folder.path("there.h5")).unwrap(), b"something");
+    assert_eq!(std::fs::read(folder.at("there.h5")).unwrap(), b"something");
     let error = create("memory:x", &FileAccess::write().with_driver("core")).unwrap_err();
     assert_eq!(error.kind(), Kind::Unsupported, "a connector without files has no drivers");
 }
@@ -52,7 +52,7 @@ fn an_unknown_driver_is_an_error_that_names_the_known_ones_and_nothing_is_create
 fn families_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
     for version in VERSIONS {
         let folder = Folder::new(&format!("drivers-family-ours-{version:?}"));
-        let path = folder.path("f%02d.h5");
+        let path = folder.at("f%02d.h5");
         let mut access = FileAccess::write().with_driver("family{member_bytes=4096}");
         access.version_low = version;
         let file = create(&path, &access).unwrap();
@@ -71,7 +71,7 @@ fn families_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
              \x20 del f['a']\n\
              with h5py.File('f%02d.h5', 'r', driver='family', memb_size=0) as f:\n\
              \x20 assert list(f) == ['b', 'c']",
-            &folder.0,
+            &folder.path(),
         );
         // Without a driver, the name says what it is, and the file how large members are.
         let mut access = FileAccess::write();
@@ -84,7 +84,7 @@ fn families_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
             "import h5py, numpy\n\
              with h5py.File('f%02d.h5', 'r', driver='family', memb_size=4096) as f:\n\
              \x20 assert (f['d'][:] == numpy.arange(6000)).all() and (f['b'][:] == numpy.arange(3000)).all()",
-            &folder.0,
+            &folder.path(),
         );
         let wrong = FileAccess::read().with_driver("family{member_bytes=5000}");
         assert_eq!(File::open_with(&path, &wrong).unwrap_err().root_cause().kind(), Kind::Invalid);
@@ -104,22 +104,22 @@ fn families_of_h5py_are_changed_by_us() {
                  with h5py.File('f%d.h5', 'w', driver='family', memb_size=3000, libver='{libver}') as f:\n\
                  \x20 f['a'] = numpy.arange(1000, dtype='i4')"
             ),
-            &folder.0,
+            &folder.path(),
         );
-        let path = folder.path("f%d.h5");
+        let path = folder.at("f%d.h5");
         let file = File::open_with(&path, &FileAccess::write()).unwrap();
         assert_eq!(file.dataset("a").unwrap().read_raw::<i32>().unwrap(), numbers(1000));
         file.new_dataset_builder().with_data(&numbers(2000)).create("b").unwrap();
         file.unlink("a").unwrap();
         file.close().unwrap();
         let sizes: Vec<u64> =
-            (0..3).map(|n| std::fs::metadata(folder.path(&format!("f{n}.h5"))).unwrap().len()).collect();
+            (0..3).map(|n| std::fs::metadata(folder.at(&format!("f{n}.h5"))).unwrap().len()).collect();
         assert_eq!(sizes[..2], [3000, 3000]);
         python(
             "import h5py, numpy\n\
              with h5py.File('f%d.h5', 'r', driver='family', memb_size=3000) as f:\n\
              \x20 assert list(f) == ['b'] and (f['b'][:] == numpy.arange(2000)).all()",
-            &folder.0,
+            &folder.path(),
         );
     }
 }
@@ -127,7 +127,7 @@ fn families_of_h5py_are_changed_by_us() {
 #[test]
 fn a_family_is_replaced_with_other_members_and_leaves_nothing_of_the_old_one() {
     let folder = Folder::new("drivers-family-replaced");
-    let path = folder.path("f%d.h5");
+    let path = folder.at("f%d.h5");
     let file = create(&path, &FileAccess::write().with_driver("family{member_bytes=2048}")).unwrap();
     file.new_dataset_builder().with_data(&numbers(4000)).create("old").unwrap();
     file.close().unwrap();
@@ -147,7 +147,7 @@ fn a_family_is_replaced_with_other_members_and_leaves_nothing_of_the_old_one() {
 #[test]
 fn two_handles_of_a_family_see_one_state() {
     let folder = Folder::new("drivers-family-shared");
-    let path = folder.path("f%d.h5");
+    let path = folder.at("f%d.h5");
     let file = create(&path, &FileAccess::write().with_driver("family{member_bytes=2048}")).unwrap();
     let other = File::open_with(&path, &FileAccess::write()).unwrap();
     other.create_group("made here").unwrap();
@@ -157,7 +157,7 @@ fn two_handles_of_a_family_see_one_state() {
 #[test]
 fn core_with_a_backing_store_writes_at_a_commit_and_h5py_reads_it() {
     let folder = Folder::new("drivers-core");
-    let path = folder.path("c.h5");
+    let path = folder.at("c.h5");
     let file = create(&path, &FileAccess::write().with_driver("core{increment=1024}")).unwrap();
     file.new_dataset_builder().with_data(&numbers(1000)).create("a").unwrap();
     file.flush().unwrap();
@@ -171,7 +171,7 @@ fn core_with_a_backing_store_writes_at_a_commit_and_h5py_reads_it() {
          with h5py.File('c.h5', 'r+', driver='core', backing_store=True) as f:\n\
          \x20 assert (f['a'][:] == numpy.arange(1000)).all() and len(f['b']) == 10\n\
          \x20 f['c'] = 7",
-        &folder.0,
+        &folder.path(),
     );
     let file = File::open_with(&path, &FileAccess::write().with_driver("core")).unwrap();
     assert_eq!(file.dataset("c").unwrap().read_raw::<i64>().unwrap(), [7]);
@@ -184,7 +184,7 @@ fn core_with_a_backing_store_writes_at_a_commit_and_h5py_reads_it() {
 #[test]
 fn core_without_a_backing_store_leaves_the_disk_alone() {
     let folder = Folder::new("drivers-core-alone");
-    let path = folder.path("c.h5");
+    let path = folder.at("c.h5");
     let access = FileAccess::write().with_driver("core{backing_store=false}");
     let file = create(&path, &access).unwrap();
     file.new_dataset_builder().with_data(&numbers(100)).create("a").unwrap();
@@ -193,7 +193,7 @@ fn core_without_a_backing_store_leaves_the_disk_alone() {
     file.close().unwrap();
     assert!(folder.names().is_empty());
     std::fs::write(&path, &image).unwrap();
-    python("import h5py; assert len(h5py.File('c.h5')['a']) == 100", &folder.0);
+    python("import h5py; assert len(h5py.File('c.h5')['a']) == 100", &folder.path());
     let file = File::open_with(&path, &access).unwrap();
     file.unlink("a").unwrap();
     file.close().unwrap();
@@ -206,13 +206,13 @@ fn an_image_is_changed_in_memory_and_returned() {
     python(
         "import h5py\n\
          with h5py.File('i.h5', 'w', libver='latest') as f: f['a'] = [1, 2, 3]",
-        &folder.0,
+        &folder.path(),
     );
-    let image = std::fs::read(folder.path("i.h5")).unwrap();
+    let image = std::fs::read(folder.at("i.h5")).unwrap();
     let file = File::from_image_with(image, &FileAccess::write()).unwrap();
     file.new_dataset_builder().with_data(&[4, 5]).create("b").unwrap();
-    std::fs::write(folder.path("o.h5"), file.image().unwrap()).unwrap();
-    python("import h5py; f = h5py.File('o.h5', 'r+'); assert list(f['b']) == [4, 5]", &folder.0);
-    let file = File::open(folder.path("i.h5")).unwrap();
-    assert_eq!(file.image().unwrap(), std::fs::read(folder.path("i.h5")).unwrap());
+    std::fs::write(folder.at("o.h5"), file.image().unwrap()).unwrap();
+    python("import h5py; f = h5py.File('o.h5', 'r+'); assert list(f['b']) == [4, 5]", &folder.path());
+    let file = File::open(folder.at("i.h5")).unwrap();
+    assert_eq!(file.image().unwrap(), std::fs::read(folder.at("i.h5")).unwrap());
 }

@@ -1,31 +1,16 @@
 //! What is left of a file that is dropped without being closed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use hyperslab::{Durability, File, FileAccess};
 use model::properties::FileCreate;
+use testkit::Folder;
 
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hyperslab-dropped-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn at(&self, prefix: &str, name: &str) -> String {
-        format!("{prefix}{}", self.0.join(name).display())
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Returns a location in a folder.
+fn location_in(folder: &Folder, prefix: &str, name: &str) -> String {
+    format!("{prefix}{}", folder.at(name))
 }
 
 fn create(location: &str) -> File {
@@ -38,8 +23,8 @@ fn names(location: &str) -> Vec<String> {
 
 #[test]
 fn a_file_is_whole_when_its_last_handle_goes() {
-    let scratch = Scratch::new("last");
-    let path = scratch.0.join("a.h5");
+    let scratch = Folder::new("dropped-last");
+    let path = scratch.path().join("a.h5");
     let dataset = {
         let file = File::create(&path).unwrap();
         let dataset = file.new_dataset::<i32>().shape(3).create("d").unwrap();
@@ -55,9 +40,9 @@ fn a_file_is_whole_when_its_last_handle_goes() {
 
 #[test]
 fn a_thread_that_unwinds_does_not_commit() {
-    let scratch = Scratch::new("panic");
+    let scratch = Folder::new("dropped-panic");
     for (prefix, name) in [("", "a.h5"), ("log:", "l.h5"), ("raw:", "r"), ("json:", "j.json")] {
-        let location = scratch.at(prefix, name);
+        let location = location_in(&scratch, prefix, name);
         let unwound = catch_unwind(AssertUnwindSafe(|| {
             let file = create(&location);
             file.create_group("before").unwrap();
@@ -75,13 +60,13 @@ fn a_thread_that_unwinds_does_not_commit() {
 
 #[test]
 fn a_close_that_fails_as_a_file_is_dropped_goes_to_the_hook() {
-    let scratch = Scratch::new("hook");
+    let scratch = Folder::new("dropped-hook");
     let told = Arc::new(Mutex::new(Vec::new()));
     let hook = told.clone();
     let access =
         FileAccess::write().with_close_error_hook(move |error| hook.lock().unwrap().push(error.to_string()));
     // A text is written into a folder that is gone by then.
-    let folder = scratch.0.join("folder");
+    let folder = scratch.path().join("folder");
     std::fs::create_dir(&folder).unwrap();
     let location = format!("json:{}", folder.join("a.json").display());
     let file = File::create_with(&location, &FileCreate::default(), &access, false).unwrap();

@@ -13,7 +13,7 @@ use hyperslab::vol::{LinkLocation, OpLinkCreate, path};
 use hyperslab::{File, FileAccess, Kind, LinkTarget, registry, s};
 use ndarray::aview1;
 
-use crate::folder::Folder;
+use testkit::Folder;
 
 /// Every byte is stored inverted.
 struct Inverted;
@@ -53,11 +53,11 @@ impl Filter for Inverted {
 /// One location for each connector that applies filters.
 fn locations(folder: &Folder) -> [String; 5] {
     [
-        folder.path("native.h5"),
-        format!("object:{}", folder.path("object")),
-        format!("iod:{}", folder.path("iod")),
-        format!("log:{}", folder.path("log.h5")),
-        format!("log+v2:{}", folder.path("log2.h5")),
+        folder.at("native.h5"),
+        format!("object:{}", folder.at("object")),
+        format!("iod:{}", folder.at("iod")),
+        format!("log:{}", folder.at("log.h5")),
+        format!("log+v2:{}", folder.at("log2.h5")),
     ]
 }
 
@@ -121,7 +121,7 @@ fn chunks_are_stored_as_the_filter_of_the_caller_makes_them() {
 /// The example of a filter in a shared library, compiled into a folder.
 fn run_length(folder: &Folder) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let library = folder.0.join(format!("librun_length{}", std::env::consts::DLL_SUFFIX));
+    let library = folder.path().join(format!("librun_length{}", std::env::consts::DLL_SUFFIX));
     let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     cc.args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-I"]);
     cc.arg(root.join("crates/plugin/include")).arg("-o").arg(&library);
@@ -139,7 +139,7 @@ fn filters_of_plugins_work_on_every_connector_that_applies_filters() {
     for location in locations(&folder) {
         write_and_read(&ours, &location, 310).unwrap_or_else(|e| panic!("{location}: {e}"));
     }
-    let file = File::open_in(&ours, &folder.path("native.h5"), &FileAccess::write()).unwrap();
+    let file = File::open_in(&ours, &folder.at("native.h5"), &FileAccess::write()).unwrap();
     let equal = file.new_dataset::<u8>().shape(10_000).chunk(1000).filter(310, &[]).create("equal").unwrap();
     equal.write_raw(&[9u8; 10_000]).unwrap();
     file.flush().unwrap();
@@ -176,7 +176,7 @@ fn user_defined_links_are_followed_by_paths_of_the_contract() {
     let folder = Folder::new("extensions-links");
     let mut ours = registry();
     ours.register_link_class(Arc::new(Alias)).unwrap();
-    for location in [folder.path("l.h5"), format!("object:{}", folder.path("o")), "memory:links".to_owned()] {
+    for location in [folder.at("l.h5"), format!("object:{}", folder.at("o")), "memory:links".to_owned()] {
         let file =
             File::create_in(&ours, &location, &Default::default(), &FileAccess::write(), true).unwrap();
         let numbers = file.new_dataset_builder().with_data(&[1, 2]).create("deep/down/numbers").unwrap();

@@ -7,7 +7,7 @@ use hyperslab::vol::LibVersion;
 use hyperslab::vol::model::properties::{FileCreate, SpaceStrategy};
 use hyperslab::{Durability, File, FileAccess, Kind};
 
-use crate::folder::Folder;
+use testkit::Folder;
 
 /// `opened(name, mode, driver, libver)` opens a file with either driver. h5py has no function for the multi driver, but the
 /// library that it has loaded does.
@@ -81,7 +81,7 @@ const CHECK: &str = "
 fn files_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
     for (driver, version) in DRIVERS.iter().flat_map(|d| VERSIONS.map(|v| (*d, v))) {
         let folder = Folder::new(&format!("members-ours-{driver}-{version:?}"));
-        let path = folder.path("f");
+        let path = folder.at("f");
         let mut access = FileAccess::write().with_driver(driver);
         access.version_low = version;
         let file = create(&path, &access).unwrap();
@@ -91,7 +91,7 @@ fn files_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
             &format!(
                 "with opened('f', 'r+', '{driver}') as f:{CHECK} f['c'] = numpy.arange(4000)\n del f['a']"
             ),
-            &folder.0,
+            &folder.path(),
         );
         // Without a driver, the names of the members say what it is.
         let mut access = FileAccess::write();
@@ -102,13 +102,13 @@ fn files_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
         file.new_dataset_builder().with_data(&numbers(5000)).create("a").unwrap();
         file.unlink("c").unwrap();
         file.close().unwrap();
-        python(&format!("with opened('f', 'r', '{driver}') as f:{CHECK}"), &folder.0);
+        python(&format!("with opened('f', 'r', '{driver}') as f:{CHECK}"), &folder.path());
         if version == LibVersion::LATEST {
             // The h5dump of HDF5 1.10 does not know its structures.
             continue;
         }
         let options = ["-f", driver, "-d", "/a", "-c", "3", "f"];
-        let dump = Command::new("h5dump").args(options).current_dir(&folder.0).output().unwrap();
+        let dump = Command::new("h5dump").args(options).current_dir(&folder.path()).output().unwrap();
         let text = String::from_utf8_lossy(&dump.stdout);
         let problem = String::from_utf8_lossy(&dump.stderr);
         assert!(dump.status.success() && text.contains("(0): 0, 1, 2"), "{driver}: {text}{problem}");
@@ -119,7 +119,7 @@ fn files_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
 fn deleting_removes_all_members() {
     for driver in DRIVERS {
         let folder = Folder::new(&format!("members-deleted-{driver}"));
-        let path = folder.path("f");
+        let path = folder.at("f");
         create(&path, &FileAccess::write().with_driver(driver)).unwrap().close().unwrap();
         assert!(folder.names().len() > 1);
         hyperslab::registry().delete(&path, &FileAccess::write()).unwrap();
@@ -137,9 +137,9 @@ fn files_of_h5py_are_changed_by_us() {
  f['old'] = numpy.arange(1000, dtype='i4')
  f['chunks'] = f.create_dataset('many/chunks', data=numpy.arange(1000), chunks=(10,), maxshape=(None,))"
             ),
-            &folder.0,
+            &folder.path(),
         );
-        let file = File::open_with(&folder.path("f"), &FileAccess::write().with_driver(driver)).unwrap();
+        let file = File::open_with(&folder.at("f"), &FileAccess::write().with_driver(driver)).unwrap();
         assert_eq!(file.dataset("old").unwrap().read_raw::<i32>().unwrap(), numbers(1000));
         file.unlink("old").unwrap();
         file.unlink("many").unwrap();
@@ -154,9 +154,9 @@ fn files_of_h5py_are_changed_by_us() {
  assert 'old' not in f
  f['new'] = 1"
             ),
-            &folder.0,
+            &folder.path(),
         );
-        let file = File::open(folder.path("f")).unwrap();
+        let file = File::open(folder.at("f")).unwrap();
         assert_eq!(file.dataset("new").unwrap().read_raw::<i64>().unwrap(), [1]);
     }
 }
@@ -166,7 +166,7 @@ fn each_kind_of_data_goes_to_its_member() {
     let folder = Folder::new("members-kinds");
     let mut access = FileAccess::write().with_driver("multi");
     access.version_low = LibVersion::Earliest;
-    let file = create(&folder.path("f"), &access).unwrap();
+    let file = create(&folder.at("f"), &access).unwrap();
     fill(&file);
     file.close().unwrap();
     let expected = ["f-b.h5", "f-g.h5", "f-l.h5", "f-o.h5", "f-r.h5", "f-s.h5"];
@@ -176,14 +176,14 @@ fn each_kind_of_data_goes_to_its_member() {
     assert!(expected.iter().zip(bytes).all(|(name, bytes)| (bytes > 0) != (*name == "f-g.h5")), "{bytes:?}");
     // As libhdf5 sizes it: a superblock and the driver information.
     assert!(folder.bytes("f-s.h5") < 512);
-    let values = std::fs::read(folder.path("f-r.h5")).unwrap();
+    let values = std::fs::read(folder.at("f-r.h5")).unwrap();
     assert!(values.windows(7).any(|w| w == b"text 49"));
 }
 
 #[test]
 fn space_in_a_member_is_used_again_and_given_back_at_close() {
     let folder = Folder::new("members-space");
-    let path = folder.path("f");
+    let path = folder.at("f");
     let file = create(&path, &FileAccess::write().with_driver("split")).unwrap();
     for round in 0..5 {
         file.new_dataset_builder().with_data(&numbers(10_000)).create("a").unwrap();
@@ -198,13 +198,13 @@ fn space_in_a_member_is_used_again_and_given_back_at_close() {
     file.new_dataset_builder().with_data(&[7]).create("last").unwrap();
     file.close().unwrap();
     assert!(folder.bytes("f-r.h5") < 1000, "{}", folder.bytes("f-r.h5"));
-    python("with opened('f', 'r', 'split') as f: assert list(f['last']) == [7]", &folder.0);
+    python("with opened('f', 'r', 'split') as f: assert list(f['last']) == [7]", &folder.path());
 }
 
 #[test]
 fn names_of_members_can_be_chosen_and_are_found_in_the_file() {
     let folder = Folder::new("members-names");
-    let path = folder.path("f");
+    let path = folder.at("f");
     let access = FileAccess::write().with_driver("split{metadata=.meta,raw=.raw}");
     let file = create(&path, &access).unwrap();
     file.new_dataset_builder().with_data(&numbers(10)).create("a").unwrap();
@@ -221,14 +221,14 @@ fapl = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
 fapl.set_fapl_split(b'.meta', h5py.h5p.DEFAULT, b'.raw', h5py.h5p.DEFAULT)
 f = h5py.File(h5py.h5f.open(b'f', h5py.h5f.ACC_RDONLY, fapl=fapl))
 assert (f['a'][:] == numpy.arange(10)).all()",
-        &folder.0,
+        &folder.path(),
     );
 }
 
 #[test]
 fn a_split_file_is_replaced_as_a_whole_or_not_at_all() {
     let folder = Folder::new("members-replaced");
-    let path = folder.path("f");
+    let path = folder.at("f");
     let access = FileAccess::write().with_driver("split");
     let file = create(&path, &access).unwrap();
     file.new_dataset_builder().with_data(&numbers(4000)).create("old").unwrap();
@@ -246,7 +246,7 @@ fn a_split_file_is_replaced_as_a_whole_or_not_at_all() {
         FileCreate { space_persist: true, ..FileCreate::default() },
     ] {
         for name in ["f", "new"] {
-            let error = File::create_with(&folder.path(name), &refused, &access, true).unwrap_err();
+            let error = File::create_with(&folder.at(name), &refused, &access, true).unwrap_err();
             assert_eq!(error.root_cause().kind(), Kind::Unsupported, "{error}");
         }
     }
@@ -262,19 +262,19 @@ fn a_split_file_is_replaced_as_a_whole_or_not_at_all() {
 #[test]
 fn a_member_that_is_missing_or_truncated_is_an_error_and_nothing_is_made_in_its_stead() {
     let folder = Folder::new("members-missing");
-    let path = folder.path("f");
+    let path = folder.at("f");
     let file = create(&path, &FileAccess::write().with_driver("split")).unwrap();
     file.new_dataset_builder().with_data(&numbers(1000)).create("a").unwrap();
     file.close().unwrap();
-    let raw = std::fs::read(folder.path("f-r.h5")).unwrap();
-    std::fs::write(folder.path("f-r.h5"), &raw[..100]).unwrap();
+    let raw = std::fs::read(folder.at("f-r.h5")).unwrap();
+    std::fs::write(folder.at("f-r.h5"), &raw[..100]).unwrap();
     let writes = FileAccess::write().with_driver("split");
     let error = File::open_with(&path, &writes).unwrap_err();
     assert!(error.to_string().contains("truncated"), "{error}");
     let file = File::open(&path).unwrap();
     assert!(file.dataset("a").unwrap().read_raw::<i32>().is_err(), "no zeros in the place of lost elements");
     drop(file);
-    std::fs::remove_file(folder.path("f-r.h5")).unwrap();
+    std::fs::remove_file(folder.at("f-r.h5")).unwrap();
     let error = File::open_with(&path, &writes).unwrap_err();
     assert!(error.to_string().contains("missing"), "{error}");
     assert_eq!(folder.names(), ["f-m.h5"]);
@@ -283,7 +283,7 @@ fn a_member_that_is_missing_or_truncated_is_an_error_and_nothing_is_made_in_its_
 #[test]
 fn commits_without_syncs_and_large_overwrites_are_read_by_h5py() {
     let folder = Folder::new("members-overwrites");
-    let path = folder.path("f");
+    let path = folder.at("f");
     let mut access = FileAccess::write().with_driver("split");
     access.chunk_cache_bytes = Some(1 << 16);
     let file = create(&path, &access).unwrap();
@@ -296,6 +296,6 @@ fn commits_without_syncs_and_large_overwrites_are_read_by_h5py() {
     file.close().unwrap();
     python(
         "with opened('f', 'r', 'split') as f: assert (f['a'][:] == -numpy.arange(500000)).all()",
-        &folder.0,
+        &folder.path(),
     );
 }

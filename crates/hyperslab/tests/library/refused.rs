@@ -2,37 +2,14 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
 use hyperslab::{File, FileAccess, Limits};
 use model::properties::FileCreate;
+use testkit::Folder;
 
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hyperslab-refused-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-
-    fn at(&self, prefix: &str, name: &str) -> String {
-        format!("{prefix}{}", self.0.join(name).display())
-    }
-
-    fn entries(&self) -> Vec<std::ffi::OsString> {
-        let mut names: Vec<_> =
-            std::fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Returns a location in a folder.
+fn location_in(folder: &Folder, prefix: &str, name: &str) -> String {
+    format!("{prefix}{}", folder.at(name))
 }
 
 const CONNECTORS: [&str; 6] = ["native:", "log:", "raw:", "json:", "object:", "iod:"];
@@ -55,8 +32,8 @@ fn assert_intact(location: &str, why: &str) {
 
 #[test]
 fn a_stack_that_cannot_be_built_replaces_nothing() {
-    let scratch = Scratch::new("stack");
-    let missing = scratch.at("", "no/such/folder/x.h5");
+    let scratch = Folder::new("refused-stack");
+    let missing = location_in(&scratch, "", "no/such/folder/x.h5");
     let wrong = [
         "stats{bogus=1}".to_owned(),
         "stats | trace{level=loud}".to_owned(),
@@ -70,37 +47,38 @@ fn a_stack_that_cannot_be_built_replaces_nothing() {
         format!("mirror{{to=json:{missing}}}"),
     ];
     for connector in CONNECTORS {
-        let location = scratch.at(connector, &connector.replace(':', ".x"));
+        let location = location_in(&scratch, connector, &connector.replace(':', ".x"));
         make(&location);
-        let before = scratch.entries();
+        let before = scratch.names();
         for stack in &wrong {
             let access = self::stack(stack);
             let made = File::create_with(&location, &FileCreate::default(), &access, true);
             assert!(made.is_err(), "{location} with {stack}");
             assert_intact(&location, stack);
         }
-        assert_eq!(scratch.entries(), before, "nothing is left behind");
+        assert_eq!(scratch.names(), before, "nothing is left behind");
     }
 }
 
 #[test]
 fn a_mirror_that_cannot_be_made_leaves_nothing() {
-    let scratch = Scratch::new("mirror");
+    let scratch = Folder::new("refused-mirror");
     for (n, connector) in CONNECTORS.iter().enumerate() {
-        let location = scratch.at(connector, &format!("new-{n}"));
-        let first = scratch.at("raw:", &format!("first-{n}"));
-        let access = stack(&format!("mirror{{to={first}, to={}}}", scratch.at("", "no/such/x.h5")));
+        let location = location_in(&scratch, connector, &format!("new-{n}"));
+        let first = location_in(&scratch, "raw:", &format!("first-{n}"));
+        let access =
+            stack(&format!("mirror{{to={first}, to={}}}", location_in(&scratch, "", "no/such/x.h5")));
         for truncate in [false, true] {
             assert!(File::create_with(&location, &FileCreate::default(), &access, truncate).is_err());
         }
     }
-    assert!(scratch.entries().is_empty(), "{:?}", scratch.entries());
+    assert!(scratch.names().is_empty(), "{:?}", scratch.names());
 }
 
 #[test]
 fn properties_that_no_file_can_have_replace_nothing() {
-    let scratch = Scratch::new("properties");
-    let location = scratch.at("native:", "a.h5");
+    let scratch = Folder::new("refused-properties");
+    let location = location_in(&scratch, "native:", "a.h5");
     make(&location);
     let accesses = [
         // A file of the default version has no consistency flags.
@@ -130,20 +108,20 @@ fn properties_that_no_file_can_have_replace_nothing() {
         assert_intact(&location, "create");
     }
     // Nor is a file made that was not there.
-    let fresh = scratch.at("native:", "b.h5");
+    let fresh = location_in(&scratch, "native:", "b.h5");
     assert!(
         File::create_with(&fresh, &FileCreate::default(), &FileAccess::write().with_swmr(), true).is_err()
     );
-    assert_eq!(scratch.entries(), ["a.h5"]);
+    assert_eq!(scratch.names(), ["a.h5"]);
 }
 
 #[test]
 fn a_path_that_is_not_utf8_is_kept() {
-    let scratch = Scratch::new("path");
+    let scratch = Folder::new("refused-path");
     let names: [&[u8]; 4] =
         [b"out\xff.h5", b"out\xfe.h5", "\u{F7FF}.h5".as_bytes(), "\u{FFFD}.h5".as_bytes()];
     for (n, name) in names.iter().enumerate() {
-        let path = scratch.0.join(OsStr::from_bytes(name));
+        let path = scratch.path().join(OsStr::from_bytes(name));
         let file = File::create(&path).unwrap();
         file.new_dataset::<i32>().shape(1).create("n").unwrap().write_raw(&[n as i32]).unwrap();
         file.close().unwrap();
@@ -151,9 +129,12 @@ fn a_path_that_is_not_utf8_is_kept() {
     }
     let mut expected: Vec<_> = names.iter().map(|name| OsStr::from_bytes(name).to_owned()).collect();
     expected.sort();
-    assert_eq!(scratch.entries(), expected);
+    let entries = std::fs::read_dir(scratch.path()).unwrap();
+    let mut found: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    found.sort();
+    assert_eq!(found, expected);
     for (n, name) in names.iter().enumerate() {
-        let file = File::open(scratch.0.join(OsStr::from_bytes(name))).unwrap();
+        let file = File::open(scratch.path().join(OsStr::from_bytes(name))).unwrap();
         assert_eq!(file.dataset("n").unwrap().read_raw::<i32>().unwrap(), [n as i32]);
         assert!(file.exists("more").unwrap());
     }
@@ -161,17 +142,17 @@ fn a_path_that_is_not_utf8_is_kept() {
 
 #[test]
 fn folders_and_texts_keep_paths_that_are_not_utf8() {
-    let scratch = Scratch::new("folders");
+    let scratch = Folder::new("refused-folders");
     for prefix in ["log:", "raw:", "json:", "object:"] {
         let tag = prefix.trim_end_matches(':');
         let name = [tag.as_bytes(), b"\xff.x"].concat();
-        let path = scratch.0.join(OsStr::from_bytes(&name));
+        let path = scratch.path().join(OsStr::from_bytes(&name));
         let location = format!("{prefix}{}", model::text::from_path(&path));
         make(&location);
         assert!(path.exists(), "{location}");
         assert_intact(&location, "is found again");
     }
-    assert_eq!(scratch.entries().len(), 4);
+    assert_eq!(scratch.names().len(), 4);
 }
 
 /// Four zeros in a chunk of 16 MiB, which deflate makes small.
@@ -184,9 +165,9 @@ fn make_large_chunk(location: &str) {
 
 #[test]
 fn a_chunk_that_the_account_has_no_memory_for_is_refused() {
-    let scratch = Scratch::new("memory");
+    let scratch = Folder::new("refused-memory");
     for prefix in ["native:", "object:", "iod:"] {
-        let location = scratch.at(prefix, prefix.trim_end_matches(':'));
+        let location = location_in(&scratch, prefix, prefix.trim_end_matches(':'));
         make_large_chunk(&location);
         let read = |bytes: u64| {
             let mut limits = Limits::default();

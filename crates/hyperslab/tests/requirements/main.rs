@@ -172,26 +172,26 @@ fn requirement_05_a_layer_makes_one_call_of_one_call() {
         let mut registry = registry();
         let place = format!("memory:requirement-05-{layer}");
         program::write(&program::create(&registry, &place, None).unwrap()).unwrap();
-        let (above, beneath) =
-            (witness::witness(&mut registry, "above"), witness::witness(&mut registry, "beneath"));
-        let access = FileAccess::write().with_stack(format!("above | {layer} | beneath"));
+        let (above, inner) =
+            (witness::witness(&mut registry, "above"), witness::witness(&mut registry, "inner"));
+        let access = FileAccess::write().with_stack(format!("above | {layer} | inner"));
         let file = File::open_in(&registry, &place, &access).unwrap();
         above.lock().unwrap().clear();
-        beneath.lock().unwrap().clear();
+        inner.lock().unwrap().clear();
         program::read(&file).unwrap();
         drop(file);
-        let (above, mut beneath) = (above.lock().unwrap().clone(), beneath.lock().unwrap().clone());
+        let (above, mut inner) = (above.lock().unwrap().clone(), inner.lock().unwrap().clone());
         // Validating needs facts about objects, so that layer asks for them besides.
         let asks = |o: &vol::Operation| {
             ["info", "object_info", "dataset_info", "attribute_info"].contains(&o.name())
         };
         let mut above_data = above.clone();
         if layer == "check" {
-            beneath.retain(|(operation, _)| !asks(operation));
+            inner.retain(|(operation, _)| !asks(operation));
             above_data.retain(|(operation, _)| !asks(operation));
         }
         assert!(above.len() > 10);
-        assert_eq!(above_data, beneath, "{layer}");
+        assert_eq!(above_data, inner, "{layer}");
     }
 }
 

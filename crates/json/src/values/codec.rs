@@ -32,11 +32,11 @@ enum Node {
     Complex(Box<Codec>),
 }
 
-/// What reading values takes: where their parts go, whom they refer to, and how many bytes they may still take.
+/// The state of reading values: the heap of their parts, the objects that they refer to, and the bytes that are left of the budget.
 pub struct Reading<'a> {
     /// Where variable-length values and references go.
     pub heap: &'a mut Heap,
-    /// Whom references mean.
+    /// The objects that references refer to.
     pub objects: &'a dyn Objects,
     /// Bytes that may still be taken.
     pub budget: u64,

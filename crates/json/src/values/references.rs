@@ -7,7 +7,7 @@ use crate::names::{from_hex, hex};
 use crate::space::{selection_from_json, selection_to_json};
 use crate::text::{Fields, Value};
 
-/// What objects are called in the text.
+/// The names of objects in the text.
 pub trait Objects {
     /// `datasets/ID`, as HDF5/JSON writes it.
     fn name_of(&self, token: Token) -> Result<String>;

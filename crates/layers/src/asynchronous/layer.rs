@@ -206,15 +206,15 @@ impl Layer for Queued {
     }
 
     fn commit(&self, durability: Durability) -> Result<()> {
-        self.queue.settle()?;
+        self.queue.finish()?;
         self.inner.commit(durability)
     }
 
     fn close(&self) -> Result<()> {
-        let settled = self.queue.settle();
+        let finished = self.queue.finish();
         let closed = self.inner.close();
         self.queue.stop();
-        settled.and(closed)
+        finished.and(closed)
     }
 
     fn retain(&self, object: Token) -> Result<()> {
@@ -276,7 +276,7 @@ impl Layer for Queued {
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         if !self.is_writable || !writes.iter().all(|write| self.is_queueable(write)) {
-            // What lies elsewhere may be part of any dataset.
+            // External elements may be part of any dataset.
             self.queue.wait_for_all();
             return self.inner.dataset_write(writes);
         }

@@ -13,7 +13,7 @@ use vol::{Container, DatasetInfo, OpWrite, Operation};
 use crate::asynchronous::buffers::Buffers;
 use crate::asynchronous::request::{Request, Status, collect};
 
-/// What a change does.
+/// The work of a change.
 pub(crate) enum Work {
     Write { selection: Selection, data: Vec<u8> },
     Resize { dims: Vec<u64>, after: Arc<DatasetInfo> },
@@ -331,8 +331,8 @@ impl Queue {
         self.failures.lock().push(error);
     }
 
-    /// Waits for all; an error that names all failures that no one looked at.
-    pub(crate) fn settle(&self) -> Result<()> {
+    /// Waits for all changes. Returns an error that names all failures that no caller has seen.
+    pub(crate) fn finish(&self) -> Result<()> {
         self.wait_for_all();
         let failures = std::mem::take(&mut *self.failures.lock());
         let mut failures = failures.into_iter();

@@ -165,7 +165,7 @@ impl Request {
 }
 
 thread_local! {
-    /// Who collects what this thread queues; the last one does.
+    /// The collectors of what this thread queues; the last one is active.
     static COLLECTORS: RefCell<Vec<Vec<Request>>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -5,7 +5,7 @@ use vol::{AttributeInfo, ContainerInfo, OpList, Operation, Page};
 
 use crate::check::container;
 
-/// What a listing is sorted by.
+/// An entry that listings are sorted by.
 pub(crate) trait Entry {
     fn name(&self) -> &str;
     fn created(&self) -> Option<i64>;

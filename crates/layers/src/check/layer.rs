@@ -8,7 +8,7 @@ use model::{Error, LinkTarget, ObjectKind, Reference, Result, Token};
 use system::sync::{Mutex, MutexGuard};
 use vol::*;
 
-use crate::check::lives::{KnownTokens, TokenLifetimes};
+use crate::check::lifetimes::{KnownTokens, TokenLifetimes};
 use crate::check::{answers, arguments, caller, container};
 
 /// Puts checks over containers.
@@ -52,7 +52,7 @@ fn is_strict(parameters: &Parameters) -> Result<bool> {
 struct Check {
     inner: Arc<dyn Container>,
     known: Arc<KnownTokens>,
-    /// What the container told first about itself.
+    /// The first info of the container.
     first: OnceLock<Arc<ContainerInfo>>,
     /// How often objects are retained.
     handles: Mutex<HashMap<Token, u64>>,
@@ -64,8 +64,8 @@ impl Check {
         self.handles.lock()
     }
 
-    /// Returns what the container told first.
-    fn told(&self) -> Result<Arc<ContainerInfo>> {
+    /// Returns the first info of the container.
+    fn first_info(&self) -> Result<Arc<ContainerInfo>> {
         match self.first.get() {
             Some(info) => Ok(info.clone()),
             None => Layer::info(self),
@@ -226,7 +226,7 @@ impl Layer for Check {
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
         self.place(Operation::dataset_create, op.place.as_ref())?;
         self.committed(Operation::dataset_create, op.committed)?;
-        arguments::fill_value(op, &*self.told()?)?;
+        arguments::fill_value(op, &*self.first_info()?)?;
         self.inner.dataset_create(op)
     }
 
@@ -324,21 +324,21 @@ impl Layer for Check {
 
     fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
         let ids = self.inner.blob_put(values)?;
-        let wanted = arguments::blob_id_bytes(&*self.told()?).saturating_mul(values.len());
+        let wanted = arguments::blob_id_bytes(&*self.first_info()?).saturating_mul(values.len());
         let rule = "identities have the bytes that info() promises";
         container(Operation::blob_put, rule, ids.len() == wanted, ids.len())?;
         Ok(ids)
     }
 
     fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
-        arguments::identities(Operation::blob_get, ids, &*self.told()?)?;
+        arguments::identities(Operation::blob_get, ids, &*self.first_info()?)?;
         let before = out.len();
         self.inner.blob_get(ids, out)?;
         answers::count(Operation::blob_get, ids.len(), out.len().saturating_sub(before))
     }
 
     fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
-        arguments::identities(Operation::blob_delete, ids, &*self.told()?)?;
+        arguments::identities(Operation::blob_delete, ids, &*self.first_info()?)?;
         self.inner.blob_delete(ids)
     }
 
@@ -351,7 +351,7 @@ impl Layer for Check {
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
         let descriptors = self.inner.reference_put(kind, references)?;
         answers::count(Operation::reference_put, references.len(), descriptors.len())?;
-        let wanted = self.told()?.descriptors.of_reference(kind) as usize;
+        let wanted = self.first_info()?.descriptors.of_reference(kind) as usize;
         let wrong = descriptors.iter().map(Vec::len).find(|len| *len != wanted);
         let rule = "descriptors have the bytes that info() promises";
         container(Operation::reference_put, rule, wrong.is_none(), wrong.unwrap_or(0))?;

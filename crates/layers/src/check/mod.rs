@@ -11,7 +11,7 @@
 mod answers;
 mod arguments;
 mod layer;
-mod lives;
+mod lifetimes;
 #[cfg(test)]
 mod tests;
 

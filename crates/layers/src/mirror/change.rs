@@ -65,7 +65,7 @@ impl Mirror {
         self.found.forget();
     }
 
-    /// Returns a change after which paths may lead elsewhere.
+    /// Returns a change after which paths may lead to other objects.
     pub(crate) fn change_links(
         &self,
         operation: Operation,
@@ -129,11 +129,11 @@ impl Mirror {
         let mut progress = self.progress();
         let marked = self.mark_before_closing(&mut progress);
         let targets = self.close_targets();
-        let settled = match marked {
+        let marked_targets = match marked {
             Ok(()) if progress.is_changed || progress.is_marked => self.mark_closed(&mut progress),
             other => other,
         };
-        self.primary.close().and(settled).and(targets)
+        self.primary.close().and(marked_targets).and(targets)
     }
 
     fn mark_before_closing(&self, progress: &mut Progress) -> Result<()> {

@@ -98,7 +98,7 @@ impl Mirror {
         })
     }
 
-    /// Returns a change of one object that takes nothing from elsewhere.
+    /// Returns a change of one object that takes nothing from other objects.
     fn change_object<R>(
         &self,
         operation: Operation,

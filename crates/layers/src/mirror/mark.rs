@@ -14,7 +14,7 @@ use vol::{Container, OpAttributeCreate};
 /// The name of the attribute.
 pub const MARK: &str = "hyperslab.mirror";
 
-/// What the mark says.
+/// The content of the mark.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct MirrorMark {
     /// The program that changes the container.

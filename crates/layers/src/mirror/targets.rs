@@ -13,7 +13,7 @@ use crate::mirror::mark::{MirrorMark, Session};
 use crate::mirror::pair::Pair;
 use crate::mirror::tokens::{TokenMap, Tokens};
 
-/// What happens when a target fails.
+/// The reaction to a target that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
     /// This change and all later ones fail.
@@ -88,7 +88,7 @@ impl Target {
     }
 }
 
-/// What was done since the container was made or opened.
+/// The changes since the container was created or opened.
 pub(crate) struct Progress {
     /// The container was made, not opened.
     pub(crate) is_new: bool,
@@ -148,7 +148,7 @@ impl Mirror {
         begun.map(|()| mirror)
     }
 
-    /// Takes away the targets that were just made: half a mirror is none. The registry takes away the primary.
+    /// Removes the targets that were just created: half a mirror is none. The registry removes the primary.
     fn unmake(&self) {
         let targets = self.targets.iter().filter_map(|target| Some((&target.location, target.take().0?)));
         for (location, container) in targets {

@@ -25,7 +25,7 @@ impl TokenMap {
         self.0.lock()
     }
 
-    /// Returns the time before something is looked for, for [`Found::note`].
+    /// Returns the time before something is looked for, for [`TokenMap::note`].
     pub(crate) fn epoch(&self) -> u64 {
         self.lock().epoch
     }

@@ -63,7 +63,7 @@ struct Shard {
     events: Vec<Event>,
 }
 
-/// What is collected.
+/// The options of collection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatsOptions {
     pub(crate) operations: bool,

@@ -8,7 +8,7 @@ use vol::Container;
 use crate::stats::extensions::StatsRows;
 use crate::stats::numbers::{Merged, Numbers, OBJECTS_MAX};
 
-/// What was counted.
+/// The counts of operations, bytes and times.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stats {
     /// One row for each operation that ran, in the order of the contract.

@@ -12,7 +12,7 @@ use crate::dataspace;
 pub struct ChunkRun {
     /// First element, counted in C order of the whole chunk.
     pub chunk_offset: u64,
-    /// The same element, counted in selection order.
+    /// Its position in selection order.
     pub selection_offset: u64,
     /// Elements.
     pub len: u64,

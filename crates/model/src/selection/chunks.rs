@@ -9,7 +9,7 @@ use super::spans::{Builder, Node, SPANS_MAX};
 use super::{Axis, Selection, invalid};
 use crate::Result;
 
-/// Scaled coordinates (chunk numbers in each dimension) of the touched chunks, in C order.
+/// Chunk coordinates (chunk numbers in each dimension) of the touched chunks, in C order.
 #[derive(Debug, Clone)]
 pub struct Chunks(Source);
 

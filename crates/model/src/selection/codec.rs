@@ -40,7 +40,7 @@ impl Selection {
 
     /// Returns the bytes of the selection in the form that `version` has for it.
     pub fn encode(&self, version: SelectionVersion) -> Result<Vec<u8>> {
-        match &self.settled()? {
+        match &self.merged()? {
             Selection::None => Ok(words(&[NONE, 1, 0, 0])),
             Selection::All => Ok(words(&[ALL, 1, 0, 0])),
             Selection::Points(points) => encode_points(points, version),

@@ -85,8 +85,8 @@ impl PartialEq for Selection {
                 a.is_ok_and(|a| b.is_ok_and(|b| spans::same(&a.root, &b.root)))
             }
             (Selection::Irregular(tree), other) | (other, Selection::Irregular(tree)) => {
-                let settled = tree.united().map(united::United::settled);
-                settled.is_some_and(|settled| settled.is_ok_and(|settled| settled == *other))
+                let merged = tree.united().map(united::United::merged);
+                merged.is_some_and(|merged| merged.is_ok_and(|merged| merged == *other))
             }
             _ => false,
         }
@@ -180,14 +180,14 @@ impl Selection {
             Selection::All if dims.is_empty() => Ok(Selection::All),
             Selection::All => Self::block(&vec![0; dims.len()], dims),
             Selection::Regular(regular) if regular.is_unlimited() => regular.clip(dims),
-            bounded => bounded.settled(),
+            bounded => bounded.merged(),
         }
     }
 
     /// Returns the same selection, with blocks that were united merged.
-    fn settled(&self) -> Result<Selection> {
+    fn merged(&self) -> Result<Selection> {
         match self {
-            Selection::Irregular(tree) => tree.united().map_or(Ok(self.clone()), united::United::settled),
+            Selection::Irregular(tree) => tree.united().map_or(Ok(self.clone()), united::United::merged),
             _ => Ok(self.clone()),
         }
     }
@@ -345,8 +345,8 @@ impl Selection {
         if self.rank().is_some_and(|rank| rank != offset.len()) {
             return Err(invalid("rank of the offset").with("rank", offset.len()));
         }
-        match &self.settled()? {
-            settled @ (Selection::None | Selection::All) => Ok(settled.clone()),
+        match &self.merged()? {
+            merged @ (Selection::None | Selection::All) => Ok(merged.clone()),
             Selection::Points(points) => {
                 let moved =
                     points.iter().flat_map(|point| point.iter().zip(offset).map(|(&x, &by)| shift(x, by)));

@@ -31,7 +31,7 @@ struct ChunkPoint {
 #[derive(Debug, Clone)]
 struct Grid {
     chunk_shape: Vec<u64>,
-    /// Scaled coordinates of the first chunk.
+    /// Chunk coordinates of the first chunk.
     low: Vec<u64>,
     shape: Vec<u64>,
     cells: u64,
@@ -108,7 +108,7 @@ impl PointIndex {
         self.groups.len()
     }
 
-    /// Scaled coordinates of the chunks that hold points, in C order.
+    /// Chunk coordinates of the chunks that hold points, in C order.
     pub fn chunks(&self) -> impl Iterator<Item = Vec<u64>> + '_ {
         self.groups.iter().map(|(cell, _)| self.grid.chunk_coords(*cell))
     }

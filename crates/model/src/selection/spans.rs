@@ -93,7 +93,7 @@ impl SpanTree {
             Form::Tree(tree) => Ok(tree.clone()),
             Form::United(united) => {
                 let nowhere = vec![0; united.rank()];
-                let root = united.settled()?.node(&nowhere)?;
+                let root = united.merged()?.node(&nowhere)?;
                 root.map(|root| Arc::new(Tree::new(root))).ok_or_else(|| Error::invalid("unite nothing"))
             }
         }

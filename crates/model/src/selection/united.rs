@@ -54,7 +54,7 @@ impl United {
     }
 
     /// Returns the union, merged at the first look.
-    pub(super) fn settled(&self) -> Result<Selection> {
+    pub(super) fn merged(&self) -> Result<Selection> {
         if let Some(merged) = self.merged.get() {
             return Ok(merged.clone());
         }

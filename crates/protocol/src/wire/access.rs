@@ -63,13 +63,13 @@ impl OpenRequest {
 pub struct Wrapping {
     /// Where the container is, as the caller wrote it.
     pub location: String,
-    /// What stands in the layer's braces.
+    /// The parameters in the layer's braces.
     pub parameters: Parameters,
     /// Access properties, without the resolver.
     pub access: FileAccess,
     /// Creation properties; `None` where the container was opened.
     pub create: Option<FileCreate>,
-    /// What was there was replaced.
+    /// Whether an existing container was replaced.
     pub truncate: bool,
 }
 

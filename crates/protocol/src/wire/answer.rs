@@ -6,7 +6,7 @@ use vol::*;
 use super::plain::put_count;
 use super::{Reader, Wire, scratch};
 
-/// What an operation answered.
+/// The answer of an operation.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// Whether `bytes` hold the error instead.
@@ -15,7 +15,7 @@ pub struct Answer {
     pub bytes: Vec<u8>,
     /// Byte strings, which the values count but do not hold.
     pub bulk: Vec<Vec<u8>>,
-    /// What of the byte strings is charged to the container's account, as long as they are here.
+    /// The charge of the byte strings to the container's account. It is released with them.
     pub charge: Option<Charge>,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Received<'a> {
     }
 }
 
-/// What an operation returns.
+/// The result of an operation on the wire.
 pub(crate) trait Answered: Sized {
     /// Into an answer.
     fn put(self, answer: &mut Answer) -> Result<()>;

@@ -10,7 +10,7 @@ use super::{Answer, Incoming, Outgoing, Received, Wire};
 
 /// The type of an argument of some operation.
 pub(crate) trait Argument {
-    /// What holds it on the other side while the operation runs.
+    /// The type that holds the argument on the other side while the operation runs.
     type Held<'a>: Lend;
 
     /// Puts it into a request.
@@ -20,13 +20,13 @@ pub(crate) trait Argument {
     fn hold<'a>(from: &mut Incoming<'a>) -> Result<Self::Held<'a>>;
 
     /// Takes what the operation put into it from the answer.
-    fn settle(&mut self, answer: &mut Received<'_>) -> Result<()> {
+    fn receive(&mut self, answer: &mut Received<'_>) -> Result<()> {
         let _ = answer;
         Ok(())
     }
 }
 
-/// What holds an argument, and gives it to the operation.
+/// A value that holds an argument and lends it to the operation.
 pub(crate) trait Lend {
     /// As the operation takes it.
     type As<'b>
@@ -322,7 +322,7 @@ impl Argument for &mut Blobs {
         Ok(Blobs::new(&from.budget()))
     }
 
-    fn settle(&mut self, answer: &mut Received<'_>) -> Result<()> {
+    fn receive(&mut self, answer: &mut Received<'_>) -> Result<()> {
         get_blobs(answer, self)
     }
 }

@@ -15,7 +15,7 @@ pub trait Transport: Send + Sync {
     fn call(&self, request: Request<'_>, answer: &mut Answer) -> Result<()>;
 }
 
-/// A container that is elsewhere.
+/// A container in another process, or behind the interface of a plugin.
 #[derive(Debug)]
 pub struct Client<T> {
     transport: T,
@@ -62,7 +62,7 @@ macro_rules! remote {
                 let mut answer = self.send(Operation::$name, out)?;
                 let mut received = Received::new(&mut answer);
                 let value = <$ret as Answered>::get(&mut received)?;
-                $( Argument::settle(&mut $arg, &mut received)?; )*
+                $( Argument::receive(&mut $arg, &mut received)?; )*
                 received.finish()?;
                 answer.recycle();
                 Ok(value)

@@ -25,7 +25,7 @@ impl Wire for Kind {
         known.map_or(0, |(tag, _)| *tag).put(out)
     }
 
-    /// Returns a kind that this side does not know is one of the world outside.
+    /// Returns the kind with this number. A number that this side does not know is an I/O error.
     fn get(from: &mut Reader<'_>) -> Result<Self> {
         let tag = from.u8()?;
         Ok(KINDS.iter().find(|(known, _)| *known == tag).map_or(Kind::Io, |(_, kind)| *kind))

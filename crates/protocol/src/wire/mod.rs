@@ -1,4 +1,4 @@
-//! Every operation of a container as bytes, for containers that are elsewhere: behind the C interface of a plugin, or
+//! Every operation of a container as bytes, for remote containers: behind the C interface of a plugin, or
 //! behind a connection.
 //!
 //! A caller holds a [`Client`], which is a [`Container`](vol::Container) whose operations become a [`Request`]; a

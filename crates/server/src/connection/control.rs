@@ -58,8 +58,8 @@ impl<'a> Connection<'a> {
         match kind {
             FrameKind::Hello => self.hello(&wire::from_bytes(arguments)?),
             FrameKind::Open => {
-                let (begin, opening) = wire::from_bytes::<(Begin, OpenRequest)>(arguments)?;
-                self.open(&begin, &opening)
+                let (begin, request) = wire::from_bytes::<(Begin, OpenRequest)>(arguments)?;
+                self.open(&begin, &request)
             }
             FrameKind::Attach => self.attach(&wire::from_bytes(arguments)?),
             FrameKind::Delete => {
@@ -141,9 +141,9 @@ impl<'a> Connection<'a> {
         wire::to_bytes(&Welcome { life: self.shared.life, bulk_bytes_max, lease_seconds })
     }
 
-    fn open(&mut self, begin: &Begin, opening: &OpenRequest) -> Result<Vec<u8>> {
+    fn open(&mut self, begin: &Begin, request: &OpenRequest) -> Result<Vec<u8>> {
         let turn = self.turn();
-        let session = self.shared.open(self.who()?, begin, opening)?;
+        let session = self.shared.open(self.who()?, begin, request)?;
         drop(turn);
         tracing::info!(
             peer = self.peer,
@@ -200,9 +200,9 @@ fn audited(kind: FrameKind, arguments: &[u8]) -> Option<(&'static str, String)> 
         FrameKind::Delete => ("delete", name()),
         FrameKind::Accessible => ("accessible", name()),
         FrameKind::Open => match wire::from_bytes::<(Begin, OpenRequest)>(arguments) {
-            Ok((_, opening)) if opening.create.is_some() => ("create", opening.path),
-            Ok((_, opening)) if opening.access.access == Access::Write => ("open to write", opening.path),
-            Ok((_, opening)) => ("open to read", opening.path),
+            Ok((_, request)) if request.create.is_some() => ("create", request.path),
+            Ok((_, request)) if request.access.access == Access::Write => ("open to write", request.path),
+            Ok((_, request)) => ("open to read", request.path),
             Err(_) => ("open", String::new()),
         },
         _ => return None,

@@ -144,7 +144,7 @@ fn prepare(root: &Folder) -> Vec<u8> {
 #[test]
 fn honest_clients_get_on_beside_hostile_ones() {
     let length = seconds();
-    let root = Folder::new();
+    let root = Folder::new("server");
     let id = prepare(&root);
     let server = Process::start(&root);
     let location = format!("h5s://{}/", server.address);

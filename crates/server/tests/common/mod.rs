@@ -3,39 +3,14 @@
 
 pub(crate) mod raw;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyperslab_server::{Auth, Config, Server};
 use model::datatype::ByteOrder;
 use model::properties::{DatasetCreate, Layout};
 use model::{Dataspace, Datatype, Token};
+pub(crate) use testkit::Folder;
 use vol::{Container, LinkLocation, OpDatasetCreate, OpGroupCreate, Registry, Result};
-
-/// A folder of its own, removed at the end.
-#[derive(Debug)]
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("hyperslab-server-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a temporary folder");
-        Folder(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// What servers stand on.
 pub(crate) fn storage() -> Registry {
@@ -61,7 +36,7 @@ pub(crate) fn in_memory() -> Config {
 
 /// A server for HDF5 files in a folder.
 pub(crate) fn in_folder() -> Result<(Server, Folder)> {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let config = Config { auth: Auth::Off, ..Config::local(storage(), folder.path()) };
     Ok((Server::start(&config)?, folder))
 }

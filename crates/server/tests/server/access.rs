@@ -29,7 +29,7 @@ fn kind<T>(outcome: Result<T>) -> Kind {
 
 #[test]
 fn a_server_makes_a_token_that_only_its_user_finds() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = Server::start(&Config::local(storage(), folder.path())).unwrap();
     let file = server.token_file().expect("a token was made").to_owned();
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -46,7 +46,7 @@ fn a_server_makes_a_token_that_only_its_user_finds() {
 
 #[test]
 fn rights_follow_links_to_what_they_lead_to() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = Server::start(&with_rights(&folder)).unwrap();
     create(&server, "other/secret.h5?token=bobbobbobbobbobbob").unwrap().close().unwrap();
     symlink("../other/secret.h5", folder.path().join("runs/file.h5")).unwrap();
@@ -67,7 +67,7 @@ fn rights_follow_links_to_what_they_lead_to() {
 
 #[test]
 fn only_containers_are_removed() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = Server::start(&with_rights(&folder)).unwrap();
     std::fs::write(folder.path().join("runs/notes.txt"), "no container").unwrap();
     std::fs::create_dir(folder.path().join("runs/folder")).unwrap();
@@ -86,7 +86,7 @@ fn only_containers_are_removed() {
 
 #[test]
 fn no_error_tells_where_the_root_is() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = Server::start(&with_rights(&folder)).unwrap();
     let root = folder.path().to_string_lossy().into_owned();
     std::fs::write(folder.path().join("runs/notes.txt"), "no container").unwrap();
@@ -105,8 +105,8 @@ fn no_error_tells_where_the_root_is() {
 
 #[test]
 fn who_asked_for_what_is_written_down() {
-    let folder = Folder::new();
-    let (root, audit) = (Folder::new(), folder.path().join("audit.json"));
+    let folder = Folder::new("server");
+    let (root, audit) = (Folder::new("server"), folder.path().join("audit.json"));
     let config = Config { audit: Some(audit.clone()), ..with_rights(&root) };
     let server = Server::start(&config).unwrap();
     create(&server, &format!("runs/a.h5{ANN}")).unwrap().close().unwrap();

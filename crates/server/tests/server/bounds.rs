@@ -84,7 +84,7 @@ fn wait_until_used(server: &Server, bytes: u64) {
 
 #[test]
 fn one_value_asked_for_200_000_times_is_refused() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let (id, root) = with_value(&folder, "a.h5");
     let (server, address) = start(&folder, Duration::from_secs(1));
     let at_rest = used(&server);
@@ -106,7 +106,7 @@ fn one_value_asked_for_200_000_times_is_refused() {
 
 #[test]
 fn a_chunk_cache_is_chosen_by_writers_and_within_bounds() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     with_value(&folder, "a.h5");
     let (_server, address) = start(&folder, Duration::from_secs(1));
     let arguments = [&[0; 16][..], &(1u64 << 40).to_le_bytes()].concat();
@@ -124,7 +124,7 @@ fn a_chunk_cache_is_chosen_by_writers_and_within_bounds() {
 /// Queued frames of many connections wait for each other, but not in memory without end.
 #[test]
 fn queued_frames_are_charged_before_they_run() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let (_, root) = with_value(&folder, "a.h5");
     let (server, address) = start(&folder, Duration::from_millis(200));
     let (mut first, session) = client(address, WRITER, &FileAccess::write(), true);
@@ -161,7 +161,7 @@ fn queued_frames_are_charged_before_they_run() {
 
 #[test]
 fn answers_that_nobody_acknowledges_are_charged() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     with_value(&folder, "a.h5");
     let (server, address) = start(&folder, Duration::from_millis(200));
     let (mut writer, _) = client(address, WRITER, &FileAccess::write(), false);
@@ -182,7 +182,7 @@ fn answers_that_nobody_acknowledges_are_charged() {
 
 #[test]
 fn elements_that_nobody_reads_wait_in_bounded_memory() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     with_value(&folder, "a.h5");
     let (server, address) = start(&folder, Duration::from_millis(200));
     let open = |token| client(address, token, &FileAccess::read(), false).0;
@@ -211,7 +211,7 @@ fn elements_that_nobody_reads_wait_in_bounded_memory() {
 
 #[test]
 fn silent_connections_keep_nobody_out() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     with_value(&folder, "a.h5");
     let (server, address) = start(&folder, Duration::from_secs(1));
     let http = server.http().unwrap();
@@ -230,7 +230,7 @@ fn silent_connections_keep_nobody_out() {
 
 #[test]
 fn whoever_says_nothing_is_given_up() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let limits = ServerLimits { handshake: Duration::from_secs(1), ..ServerLimits::default() };
     let config = Config { limits, ..Config::local(storage(), folder.path()) };
     let server = Server::start(&config).unwrap();

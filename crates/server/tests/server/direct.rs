@@ -19,7 +19,7 @@ fn config(folder: &Folder) -> Config {
 }
 
 fn server() -> (Server, Folder) {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     (Server::start(&config(&folder)).unwrap(), folder)
 }
 
@@ -202,7 +202,7 @@ const LONG: Duration = Duration::from_secs(3600);
 
 #[test]
 fn nobody_writes_after_the_lock_ran_out() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = impatient(&folder, Duration::ZERO, LONG);
     let container = create(&server.direct_location("a.h5"));
     let data = bytes_dataset(&*container, "data", 1000).unwrap();
@@ -214,7 +214,7 @@ fn nobody_writes_after_the_lock_ran_out() {
 
 #[test]
 fn locks_are_refused_to_those_who_only_read() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let text = "ann 0123456789abcdef write *\nbob fedcba9876543210 read *\n";
     let auth = Auth::Tokens(Rights::parse(text).unwrap());
     let server = Server::start(&Config { auth, ..config(&folder) }).unwrap();
@@ -235,7 +235,7 @@ fn locks_are_refused_to_those_who_only_read() {
 fn another_folder_and_a_server_without_direct_access_are_told_in_one_line() {
     let (server, folder) = server();
     create(&server.location("a.h5")).close().unwrap();
-    let elsewhere = Folder::new();
+    let elsewhere = Folder::new("server");
     std::fs::copy(folder.path().join("a.h5"), elsewhere.path().join("a.h5")).unwrap();
     let wrong = server.direct_location(&format!("a.h5?root={}", elsewhere.path().display()));
     let error = clients().open(&wrong, &FileAccess::read()).unwrap_err();
@@ -260,7 +260,7 @@ fn another_folder_and_a_server_without_direct_access_are_told_in_one_line() {
 
 #[test]
 fn a_killed_server_loses_nothing_that_was_written_directly_and_committed() {
-    let root = Folder::new();
+    let root = Folder::new("server");
     let mut process = Process::start(&root, "127.0.0.1:0", true);
     let address = process.address.clone();
     let location = format!("h5s+direct://{address}/a.h5");
@@ -281,7 +281,7 @@ fn a_killed_server_loses_nothing_that_was_written_directly_and_committed() {
 
 #[test]
 fn broken_connections_lose_no_elements_and_leave_no_locks() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = impatient(&folder, Duration::from_millis(100), LONG);
     let proxy = Proxy::start(server.listen(), Trouble::Cut { bytes: 3_000 }).unwrap();
     let location = proxy.location("a.h5").replacen("h5s", "h5s+direct", 1);
@@ -311,7 +311,7 @@ fn broken_connections_lose_no_elements_and_leave_no_locks() {
 /// Threads that do at random what clients do, each with datasets of its own and one that all share.
 #[test]
 fn many_clients_of_both_kinds_see_what_they_wrote() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = Server::start(&config(&folder)).unwrap();
     let container = create(&server.location("a.h5"));
     let shared = chunked(&*container, "shared", &[8, 1000], &[8, 1000], &[3, 300]);
@@ -375,7 +375,7 @@ fn put(container: &dyn Container, name: &str, bytes: &[u8]) -> vol::Result<()> {
 #[test]
 fn servers_that_are_killed_lose_nothing_that_four_clients_wrote_directly_and_committed() {
     let kills: u64 = std::env::var("HYPERSLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
-    let root = Folder::new();
+    let root = Folder::new("server");
     let mut process = Process::start(&root, "127.0.0.1:0", true);
     let address = process.address.clone();
     let location = format!("h5s+direct://{address}/a.h5");
@@ -421,7 +421,7 @@ fn servers_that_are_killed_lose_nothing_that_four_clients_wrote_directly_and_com
 
 #[test]
 fn a_transfer_that_takes_longer_than_its_lock_is_good_for_is_whole() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = impatient(&folder, Duration::from_millis(20), LONG);
     let container = create(&server.direct_location("a.h5"));
     let data = bytes_dataset(&*container, "data", 32 << 20).unwrap();

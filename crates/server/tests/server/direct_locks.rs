@@ -61,7 +61,7 @@ impl Raw {
 
 #[test]
 fn what_changes_a_dataset_waits_for_shared_locks_and_gives_up_in_the_end() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = impatient(&folder, LONG, Duration::from_millis(20));
     let container = create(&server.location("a.h5"));
     let data = chunked(&*container, "data", &[8], &[64], &[4]);
@@ -97,7 +97,7 @@ fn what_changes_a_dataset_waits_for_shared_locks_and_gives_up_in_the_end() {
 
 #[test]
 fn a_group_is_not_deleted_under_those_who_write_in_it() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = impatient(&folder, LONG, Duration::from_millis(20));
     let container = create(&server.location("a.h5"));
     let root = container.info().unwrap().root;
@@ -118,7 +118,7 @@ fn a_group_is_not_deleted_under_those_who_write_in_it() {
 
 #[test]
 fn a_vanished_client_frees_its_locks_when_they_run_out() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = impatient(&folder, Duration::from_millis(100), LONG);
     let container = create(&server.location("a.h5"));
     let data = chunked(&*container, "data", &[8], &[64], &[4]);
@@ -135,7 +135,7 @@ fn a_vanished_client_frees_its_locks_when_they_run_out() {
 
 #[test]
 fn locks_of_others_are_nobodys_business() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server = impatient(&folder, LONG, Duration::from_millis(20));
     let container = create(&server.location("a.h5"));
     let data = chunked(&*container, "data", &[8], &[64], &[4]);

@@ -108,7 +108,7 @@ fn a_vanished_client_frees_what_it_held() {
 
 #[test]
 fn a_server_that_stops_commits() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let server =
         Server::start(&Config { auth: Auth::Off, ..Config::local(storage(), folder.path()) }).unwrap();
     let container = clients()
@@ -150,7 +150,7 @@ fn write_until(location: &str, ended: &AtomicBool, committed: &AtomicU64) -> Res
 #[test]
 fn a_killed_server_loses_nothing_committed_and_clients_go_on() {
     let kills: u64 = std::env::var("HYPERSLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
-    let root = Folder::new();
+    let root = Folder::new("server");
     let mut process = Process::start(&root, "127.0.0.1:0", false);
     let address = process.address.clone();
     let location = |client: usize| format!("h5s://{address}/client{client}.h5?deadline=60");

@@ -169,7 +169,7 @@ fn an_answer_that_nobody_reads_ends_the_connection_and_nobody_else_waits() {
 #[test]
 fn names_do_not_leave_the_root() {
     let (server, folder) = in_folder().unwrap();
-    let outside = Folder::new();
+    let outside = Folder::new("server");
     std::fs::write(outside.path().join("secret.h5"), "secret").unwrap();
     std::os::unix::fs::symlink(outside.path(), folder.path().join("folder")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("secret.h5"), folder.path().join("file.h5")).unwrap();
@@ -218,7 +218,7 @@ const RIGHTS: &str = "\
 
 #[test]
 fn tokens_grant_what_they_say_and_nothing_else() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     std::fs::create_dir(folder.path().join("runs")).unwrap();
     let auth = Auth::Tokens(Rights::parse(RIGHTS).unwrap());
     let server = Server::start(&Config { auth, ..Config::local(storage(), folder.path()) }).unwrap();
@@ -242,7 +242,7 @@ fn tokens_grant_what_they_say_and_nothing_else() {
 
 #[test]
 fn a_session_belongs_to_who_began_it() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     std::fs::create_dir(folder.path().join("runs")).unwrap();
     let auth = Auth::Tokens(Rights::parse(RIGHTS).unwrap());
     let server = Server::start(&Config { auth, ..Config::local(storage(), folder.path()) }).unwrap();

@@ -1,5 +1,5 @@
 //! Two hosts for real: client and server in two network namespaces joined by a veth pair. Where the machine does not
-//! allow it (it takes root and `ip`), the test says that it skips.
+//! allow it (it takes root and `ip`), the test fails, unless `HYPERSLAB_WITHOUT_ORACLES` is set.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -63,7 +63,7 @@ fn client_and_server_on_two_hosts() {
     let Some(hosts) = Hosts::new() else {
         return testkit::oracles::missing("network namespaces (root, iproute2)");
     };
-    let root = Folder::new();
+    let root = Folder::new("server");
     let mut server = half(
         &hosts.server,
         "namespaces::the_server",

@@ -179,7 +179,7 @@ fn row(name: &str, allowed: [bool; 4]) -> String {
 
 #[test]
 fn every_request_asks_for_its_right() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let (_server, address) = server(&folder);
     make(address, "runs/a.h5").unwrap();
     let mut somebody = Raw::connect(address).unwrap();
@@ -226,7 +226,7 @@ fn check_document(table: &str) {
 
 #[test]
 fn the_wire_of_an_operation_does_not_matter_for_its_right() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let (_server, address) = server(&folder);
     make(address, "runs/a.h5").unwrap();
     let mut reader = opened(address, WHO[1].1).unwrap();

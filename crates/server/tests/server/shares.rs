@@ -42,7 +42,7 @@ fn counted(server: &Server, name: &str) -> u64 {
 
 #[test]
 fn operations_of_many_connections_wait_for_their_turns() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let (server, address) = start(&folder, ServerLimits { running_max: 1, ..ServerLimits::default() });
     let began = Instant::now();
     std::thread::scope(|scope| {
@@ -62,7 +62,7 @@ fn operations_of_many_connections_wait_for_their_turns() {
 
 #[test]
 fn who_is_refused_again_and_again_waits_and_others_do_not() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let limits = ServerLimits { offence_delay_max: DELAY, ..ServerLimits::default() };
     let (server, address) = start(&folder, limits);
     let delays = || counted(&server, "hyperslab_delays_total ");
@@ -88,7 +88,7 @@ fn who_is_refused_again_and_again_waits_and_others_do_not() {
 
 #[test]
 fn wrong_tokens_are_told_late() {
-    let folder = Folder::new();
+    let folder = Folder::new("server");
     let limits = ServerLimits { offence_delay_max: DELAY, ..ServerLimits::default() };
     let (server, address) = start(&folder, limits);
     let began = Instant::now();

@@ -35,6 +35,10 @@ impl Handle {
         None
     }
 
+    pub(super) fn real_path(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+
     pub(super) fn pinned_file(_: &File) -> Option<std::path::PathBuf> {
         None
     }

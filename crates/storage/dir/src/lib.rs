@@ -57,7 +57,7 @@ impl Open {
     }
 }
 
-/// What stands at a name.
+/// The kind of an entry of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -73,13 +73,13 @@ pub enum EntryKind {
 /// The info of the system about a file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
     /// Bytes of a file.
     pub bytes: u64,
     /// When it was last written, where the system tells.
     pub modified: Option<SystemTime>,
-    /// Who may do what with it.
+    /// Its permissions.
     pub permissions: Option<Permissions>,
 }
 
@@ -122,7 +122,7 @@ impl EntryKind {
 pub struct Entry {
     /// Its name.
     pub name: OsString,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
 }
 
@@ -132,7 +132,7 @@ pub type Entries = Box<dyn Iterator<Item = io::Result<Entry>>>;
 /// How much of a replaced file is on the medium when it has its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
-    /// Whatever the system wrote.
+    /// As much as the system wrote.
     None,
     /// The bytes: the name never leads to a file that lacks some.
     Data,
@@ -157,7 +157,7 @@ fn is_a_link() -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, "a symbolic link stands there, and is not followed")
 }
 
-/// An error unless a path consists of names only: nothing else stays below.
+/// Returns an error unless a path consists of names only: nothing else stays below the directory.
 fn check_inner(path: &Path) -> io::Result<()> {
     let is_name = |part: Component<'_>| matches!(part, Component::Normal(_));
     if !path.components().all(is_name) {
@@ -168,12 +168,26 @@ fn check_inner(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The same, for what has a name.
+/// Returns an error unless a path consists of at least one name.
 fn check_named(path: &Path) -> io::Result<()> {
     match path.as_os_str().is_empty() {
         true => Err(io::Error::new(ErrorKind::InvalidInput, "the path is empty")),
         false => check_inner(path),
     }
+}
+
+/// Returns the absolute path, without links, of what a path of the user leads to. The path is followed once, so that a path of
+/// [`Dir::pinned`] or [`Dir::pinned_file`] is that of the very file, whatever stands at its name now. Where the system has no
+/// such paths, it is [`Path::canonicalize`].
+///
+/// # Errors
+/// Returns `NotFound` if nothing is there.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    #[cfg(unix)]
+    if let Some(found) = unix::real_path(path) {
+        return Ok(found);
+    }
+    path.canonicalize()
 }
 
 /// Numbers of temporary files of this process.
@@ -194,6 +208,13 @@ impl Dir {
     pub fn open(path: &Path) -> io::Result<Dir> {
         let handle = Arc::new(Handle::open(path)?);
         Ok(Dir { handle, path: path.to_owned() })
+    }
+
+    /// Opens a directory as [`Dir::open`] does, and calls it by its path without links: one directory has one path.
+    pub fn open_real(path: &Path) -> io::Result<Dir> {
+        let dir = Dir::open(path)?;
+        let found = dir.handle.real_path().map_or_else(|| path.canonicalize(), Ok)?;
+        Ok(Dir { path: found, ..dir })
     }
 
     /// Opens the directory of a file, and returns it with the file's name.

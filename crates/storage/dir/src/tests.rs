@@ -226,3 +226,22 @@ fn a_directory_swapped_for_a_link_all_the_time_leads_nobody_out() {
     });
     scene.assert_outside_unchanged();
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_real_path_of_what_is_open_is_its_own_whatever_stands_at_its_name() {
+    let scene = Scene::new("real-path");
+    let at = |name: &str| scene.base.join(name);
+    std::fs::create_dir(at("folder")).unwrap();
+    std::fs::create_dir(at("other")).unwrap();
+    symlink(at("folder"), at("link")).unwrap();
+    let root = scene.base.canonicalize().unwrap();
+    assert_eq!(real_path(&at("link")).unwrap(), root.join("folder"));
+    let dir = Dir::open_real(&at("link")).unwrap();
+    assert_eq!(dir.path(""), root.join("folder"));
+    std::fs::rename(at("folder"), at("moved")).unwrap();
+    symlink(at("other"), at("folder")).unwrap();
+    assert_eq!(real_path(&dir.pinned()).unwrap(), root.join("moved"));
+    assert_eq!(Dir::open_real(&dir.pinned()).unwrap().path(""), root.join("moved"));
+    assert_eq!(real_path(&at("none")).unwrap_err().kind(), std::io::ErrorKind::NotFound);
+}

@@ -19,7 +19,7 @@ pub(super) struct Handle(OwnedFd);
 
 const DIR: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// What a directory on the way is opened for: to search it, which needs no right to list it.
+/// The flags by which a directory on the way is opened: to search it, which needs no right to list it.
 #[cfg(target_os = "linux")]
 const ON_THE_WAY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
@@ -37,6 +37,23 @@ fn refused(error: Errno) -> io::Error {
 /// Returns the path of a descriptor, where it means the same file and no copy of the descriptor.
 fn shown(fd: BorrowedFd<'_>) -> Option<PathBuf> {
     cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd())))
+}
+
+/// Returns the path of an open file without links, as the system knows it now.
+fn real_path_of(fd: BorrowedFd<'_>) -> Option<PathBuf> {
+    std::fs::read_link(shown(fd)?).ok()
+}
+
+/// Returns the path without links of what a path leads to. The path is followed once.
+#[cfg(target_os = "linux")]
+pub(super) fn real_path(path: &Path) -> Option<PathBuf> {
+    let opened = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    real_path_of(opened.ok()?.as_fd())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn real_path(_: &Path) -> Option<PathBuf> {
+    None
 }
 
 /// How a path below a directory is opened.
@@ -144,7 +161,7 @@ impl Handle {
         Self::or_search_only(opened, || rustix::fs::openat(CWD, path, ON_THE_WAY, Mode::empty()))
     }
 
-    /// Returns a directory that may be searched and not listed cannot be synced or listed either, but what is in it can be opened.
+    /// Opens a directory again to search it only if it may not be listed: it cannot be listed or synced then, but files in it can be opened.
     fn or_search_only(
         opened: rustix::io::Result<OwnedFd>,
         again: impl FnOnce() -> rustix::io::Result<OwnedFd>,
@@ -159,6 +176,11 @@ impl Handle {
     /// Returns where the system shows descriptors of a process.
     pub(super) fn pinned(&self) -> Option<PathBuf> {
         shown(self.0.as_fd())
+    }
+
+    /// Returns the path of this directory without links.
+    pub(super) fn real_path(&self) -> Option<PathBuf> {
+        real_path_of(self.0.as_fd())
     }
 
     pub(super) fn pinned_file(file: &File) -> Option<PathBuf> {

@@ -8,14 +8,14 @@ use crate::{Container, Error, Id, Kind, Result};
 
 /// Bytes of a block where no one asked for chunks.
 const BLOCK_BYTES: u64 = 1 << 20;
-/// What stands before the place of a block.
+/// The first byte of a block's key.
 const BLOCK: u8 = 1;
 /// The akey of a block's cells.
 const CELLS: &[u8] = &[];
 /// Blocks that are listed at a time.
 const PAGE: usize = 1024;
 
-/// What an array is.
+/// The properties of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayInfo {
     /// Bytes of one cell.
@@ -240,7 +240,7 @@ impl Container {
         Ok(self.store().size(id.object(), &block_key(block), CELLS)?.is_some())
     }
 
-    /// Takes away what lies behind the first dimension.
+    /// Removes what lies behind the first dimension.
     pub(crate) fn cut(&self, id: Id, shape: &Shape) -> Result<()> {
         let (Some(&len), Some(&rows)) = (shape.dims.first(), shape.block.first()) else { return Ok(()) };
         let row_cells = shape.block_cells() / rows;

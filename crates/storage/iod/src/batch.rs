@@ -268,7 +268,7 @@ impl Container {
         Ok(after)
     }
 
-    /// What is left to do once heads and pairs are there.
+    /// Does the rest once heads and pairs are there.
     fn finish(&self, object: &Object<'_>, after: Option<Head>, before: Option<&Arc<Head>>) -> Result<()> {
         if object.is_deleted() {
             self.core.know(object.id, None);

@@ -10,14 +10,14 @@ use crate::{Container, Error, Id, Kind, Result};
 /// Between a head and the bytes of a blob that lie there.
 pub(crate) const WHOLE: u8 = 1;
 /// The akey of bytes next to the head.
-const BESIDE: &[u8] = &[1];
+const SEPARATE: &[u8] = &[1];
 /// A blob that is written in parts stays in its head up to this size: beyond, every part would rewrite too much.
 const PARTS_BYTES_MAX: u64 = 64 << 10;
 
 /// A blob as it was found.
 enum StoredBlob {
     Whole(Head, Vec<u8>),
-    Beside { len: u64 },
+    Separate { len: u64 },
 }
 
 fn check_kind(id: Id) -> Result<()> {
@@ -44,12 +44,12 @@ impl Container {
         let stored = stored.ok_or_else(|| missing(id))?;
         match split(id, &stored)? {
             (head, Some(bytes)) => Ok(StoredBlob::Whole(head, bytes.to_vec())),
-            (_, None) => Ok(StoredBlob::Beside { len: self.bytes_beside(id)? }),
+            (_, None) => Ok(StoredBlob::Separate { len: self.separate_bytes(id)? }),
         }
     }
 
-    fn bytes_beside(&self, id: Id) -> Result<u64> {
-        match self.store().size(id.object(), HERE, BESIDE)? {
+    fn separate_bytes(&self, id: Id) -> Result<u64> {
+        match self.store().size(id.object(), HERE, SEPARATE)? {
             None => Ok(0),
             Some(Size::Records { end, .. }) => Ok(end),
             Some(Size::Single(_)) => Err(Error::Corrupt(format!("{id} is damaged: its bytes make no sense"))),
@@ -60,7 +60,7 @@ impl Container {
     pub fn blob_len(&self, id: Id) -> Result<u64> {
         match self.find_blob(id)? {
             StoredBlob::Whole(_, bytes) => Ok(bytes.len() as u64),
-            StoredBlob::Beside { len } => Ok(len),
+            StoredBlob::Separate { len } => Ok(len),
         }
     }
 
@@ -69,7 +69,7 @@ impl Container {
         let found = self.find_blob(id)?;
         let len = match &found {
             StoredBlob::Whole(_, bytes) => bytes.len() as u64,
-            StoredBlob::Beside { len } => *len,
+            StoredBlob::Separate { len } => *len,
         };
         let count = usize::try_from(len.saturating_sub(offset)).unwrap_or(usize::MAX).min(into.len());
         let Some(into) = into.get_mut(..count).filter(|into| !into.is_empty()) else { return Ok(0) };
@@ -78,12 +78,12 @@ impl Container {
                 let at = offset as usize;
                 into.copy_from_slice(bytes.get(at..at + count).unwrap_or_default());
             }
-            StoredBlob::Beside { .. } => {
+            StoredBlob::Separate { .. } => {
                 into.fill(0);
                 let fetch = Fetch {
                     object: id.object(),
                     dkey: HERE,
-                    akey: BESIDE,
+                    akey: SEPARATE,
                     record_size: 1,
                     start: offset,
                     into,
@@ -114,7 +114,7 @@ impl Container {
             let at = stored.len() - bytes.len();
             return Ok(stored.split_off(at));
         }
-        let len = self.bytes_beside(id)?;
+        let len = self.separate_bytes(id)?;
         if len > bytes_max {
             return Err(Error::TooLarge(format!("{id} has {len} bytes: at most {bytes_max}")));
         }
@@ -144,12 +144,12 @@ impl Container {
                 let head = head.encode();
                 let mut changes = vec![Change::Single(HEAD, &head)];
                 if !bytes.is_empty() {
-                    changes.push(beside(0, &bytes));
+                    changes.push(separate(0, &bytes));
                 }
-                changes.push(beside(offset, from));
+                changes.push(separate(offset, from));
                 self.change_blob(id, &changes)
             }
-            StoredBlob::Beside { .. } => self.change_blob(id, &[beside(offset, from)]),
+            StoredBlob::Separate { .. } => self.change_blob(id, &[separate(offset, from)]),
         }
     }
 
@@ -162,14 +162,14 @@ impl Container {
                 bytes.truncate(len as usize);
                 self.put_whole(id, &head, &bytes)
             }
-            StoredBlob::Beside { len: old } if len < old => {
+            StoredBlob::Separate { len: old } if len < old => {
                 let range = Range64 { start: len, end: old };
-                let mut changes = vec![Change::PunchRecords { akey: BESIDE, range }];
+                let mut changes = vec![Change::PunchRecords { akey: SEPARATE, range }];
                 // The last byte is what tells the length, also where it is a hole.
                 if len > 0 {
                     let mut last = [0];
                     self.read_blob(id, len - 1, &mut last)?;
-                    changes.push(beside(len - 1, &last));
+                    changes.push(separate(len - 1, &last));
                     return self.change_blob(id, &changes);
                 }
                 self.change_blob(id, &changes)
@@ -196,6 +196,6 @@ impl Container {
     }
 }
 
-fn beside(start: u64, bytes: &[u8]) -> Change<'_> {
-    Change::Records { akey: BESIDE, record_size: 1, start, bytes }
+fn separate(start: u64, bytes: &[u8]) -> Change<'_> {
+    Change::Records { akey: SEPARATE, record_size: 1, start, bytes }
 }

@@ -21,7 +21,7 @@ pub(crate) const PHASE: Phase = Phase::Content;
 /// Heads that stay decoded; with more, all are forgotten.
 const HEADS_MAX: usize = 1 << 16;
 
-/// What all handles of a container share.
+/// The state that all handles of a container share.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
@@ -102,7 +102,7 @@ impl Core {
         Ok(Some(head))
     }
 
-    /// What a head is from now on. Blobs are too many, and few are looked at twice.
+    /// Caches a head. Heads of blobs are too many, and few are looked at twice.
     pub(crate) fn know(&self, id: Id, head: Option<Arc<Head>>) {
         let mut heads = self.heads();
         match head {

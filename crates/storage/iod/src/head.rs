@@ -13,14 +13,14 @@ pub(crate) const RANK_MAX: usize = 32;
 
 const SUM_BYTES: usize = 4;
 
-/// What every object has.
+/// The head of every object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) pad: ScratchPad,
     pub(crate) shape: Option<Shape>,
 }
 
-/// What an array is.
+/// The shape of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) cell_bytes: u32,

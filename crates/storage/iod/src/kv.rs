@@ -3,7 +3,7 @@
 use crate::head::{HEAD, HERE};
 use crate::{Batch, Container, Error, Id, Kind, Result};
 
-/// What stands before a key, so that none is taken for the head.
+/// The first byte of a key, so that none is taken for the head.
 const PAIR: u8 = 1;
 /// The longest key.
 const KEY_BYTES_MAX: usize = (32 << 10) - 1;

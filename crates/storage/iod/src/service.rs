@@ -20,7 +20,7 @@ enum FolderState {
     Memory(Arc<Mutex<BTreeMap<String, Arc<Core>>>>),
 }
 
-/// What a container is called inside of its folder. It is part of the format.
+/// The name of a container inside of its folder. It is part of the format.
 const INSIDE: &str = "iod";
 
 /// Containers that this process has open: their handles share one state.
@@ -174,7 +174,7 @@ fn key(folder: &Path) -> PathBuf {
     absolute.unwrap_or_else(|_| folder.to_owned())
 }
 
-/// Returns the open container of a folder, or a new opening. The table is held: two threads must not open one at once.
+/// Returns the open container of a folder, or opens it. The table is held: two threads must not open one at once.
 fn share(folder: &Path, mode: Mode) -> Result<Arc<Core>> {
     let mut open = locked(&OPEN);
     open.retain(|_, core| core.strong_count() > 0);

@@ -5,7 +5,7 @@ use crate::{Change, Condition, Error, Fetch, Result, Update};
 /// More than any key of ours, and what every engine takes.
 pub(crate) const KEY_BYTES_MAX: usize = 32 << 10;
 
-/// What an akey is from its first update on.
+/// The type of an akey, from its first update on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// One value.
@@ -14,7 +14,7 @@ pub(crate) enum Shape {
     Records(u32),
 }
 
-/// What a dkey holds before an update.
+/// The state of a dkey before an update.
 pub(crate) trait Before {
     /// Returns what the akey is, if it is there.
     fn shape(&self, akey: &[u8]) -> Result<Option<Shape>>;

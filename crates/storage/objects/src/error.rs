@@ -21,7 +21,7 @@ pub enum Error {
     /// Another process has it, or a right is missing.
     #[error("{0}")]
     Refused(String),
-    /// What is stored makes no sense, or is of a newer version.
+    /// The stored bytes are invalid, or of a newer version.
     #[error("{0}")]
     Corrupt(String),
     /// A value, key or number is larger than the engine takes.
@@ -30,9 +30,9 @@ pub enum Error {
     /// The system says no.
     #[error("{what}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         what: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }

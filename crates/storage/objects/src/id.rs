@@ -11,11 +11,11 @@ pub struct ContainerId(pub [u8; 16]);
 pub struct ObjectId {
     /// The store's and the application's bits.
     pub high: u64,
-    /// What is unique.
+    /// The unique half.
     pub low: u64,
 }
 
-/// What names are hashed in, as RFC 4122 asks of a name-based UUID. It is part of the format: never change it.
+/// The name space of hashed names, as RFC 4122 asks of a name-based UUID. It is part of the format: never change it.
 const NAME_SPACE: [u8; 16] = *b"hyperslab/object";
 
 impl ContainerId {

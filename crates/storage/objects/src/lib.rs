@@ -58,11 +58,11 @@ pub trait Pool: Send + Sync + std::fmt::Debug {
 pub enum Phase {
     /// Elements and blobs: no one finds them yet.
     Content,
-    /// What describes an object.
+    /// The description of an object.
     Description,
-    /// What makes it found.
+    /// A link to an object.
     Link,
-    /// What takes away things that no one finds any more.
+    /// The removal of what nothing leads to any more.
     Removal,
 }
 
@@ -147,9 +147,9 @@ pub struct Update<'a> {
     pub object: ObjectId,
     /// The dkey.
     pub dkey: &'a [u8],
-    /// What changes, in order.
+    /// The changes, in order.
     pub changes: &'a [Change<'a>],
-    /// What must hold.
+    /// The conditions that must hold.
     pub conditions: &'a [Condition<'a>],
     /// When others see it.
     pub phase: Phase,
@@ -172,7 +172,7 @@ pub struct Fetch<'a> {
     pub into: &'a mut [u8],
 }
 
-/// What an akey holds.
+/// The type of an akey, and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// One value of so many bytes.

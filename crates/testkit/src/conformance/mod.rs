@@ -7,7 +7,7 @@ mod containers;
 mod conversion;
 mod copies;
 mod datasets;
-mod elsewhere;
+mod external;
 mod limits;
 mod links;
 mod listing;
@@ -78,7 +78,7 @@ pub fn behaviours() -> impl Iterator<Item = &'static Behaviour> {
         maps::LIST,
         copies::LIST,
         chunks::LIST,
-        elsewhere::LIST,
+        external::LIST,
         threads::LIST,
         races::LIST,
         limits::LIST,

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Clone, Copy)]
 struct Mode {
     verbose: bool,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hyperslab::{Error, Result};
 
-/// What the options say.
+/// The options that all subcommands share.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 struct Common {
     expand: bool,

@@ -44,7 +44,7 @@ commands:
   log      say what a log holds: flushes, entries, what was overwritten
   compact  write a log anew without what was overwritten
   vol      say which connectors and layers there are, and what a stack means
-  serve    let clients elsewhere use the containers of a folder
+  serve    let clients on other machines use the containers of a folder
   exec     run a program that was built for libhdf5 on this library
 
 Files are locations: run.h5 is an HDF5 file, log:run.h5 one with a log, raw:folder/ a folder, json:run.json a text, object:folder/ an object store, h5s://host:port/name a server's, memory:name nothing but memory.

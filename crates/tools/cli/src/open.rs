@@ -95,9 +95,9 @@ impl Opened {
         let refused = || hyperslab::Error::unsupported("open other file").with("file", file);
         let resolver = self.resolver.clone().ok_or_else(refused)?;
         let container = resolver.container(file, &self.location)?;
-        let beside = self.folder().join(file);
-        let location = if beside.is_file() {
-            beside
+        let next_to = self.folder().join(file);
+        let location = if next_to.is_file() {
+            next_to
         } else {
             self.folder().join(Path::new(file).file_name().unwrap_or_default())
         };

@@ -1,4 +1,4 @@
-//! `hyperslab recover`: finishes a commit that was cut short, for programs that do not know the redo record, and clears old marks.
+//! `hyperslab recover`: finishes a commit that was cut short, for programs that do not know the redo record, and clears consistency flags.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use crate::settings::registry;
 const USAGE: &str = "\
 usage: hyperslab recover FILE...
   Finishes a commit that a crash cut short, so that any HDF5 library reads the file as promised.
-  Takes away the mark of a writer that died without closing the file, too, as h5clear -s does.
+  Clears the consistency flags of a writer that died without closing the file, too, as h5clear -s does.
   A file that needs neither is left as it is.
 ";
 

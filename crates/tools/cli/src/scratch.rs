@@ -21,10 +21,10 @@ impl Scratch {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                     folder = std::env::temp_dir().join(format!("{name}-{attempt}"));
                 }
-                Err(error) => return Err(Error::io("make folder", &error).with("path", folder.display())),
+                Err(error) => return Err(Error::io("create folder", &error).with("path", folder.display())),
             }
         }
-        Err(Error::busy("make folder").with("path", folder.display()))
+        Err(Error::busy("create folder").with("path", folder.display()))
     }
 
     pub(crate) fn path(&self) -> &Path {

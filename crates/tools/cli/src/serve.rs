@@ -1,4 +1,4 @@
-//! `hyperslab serve`: lets clients elsewhere use the containers of a folder.
+//! `hyperslab serve`: lets remote clients use the containers of a folder.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ usage: hyperslab serve [OPTIONS]
   --root DIR              containers are under this folder (.)
   --vol STACK             layers over every container; a last part with a colon is the connector: \"stats | raw:\"
   --listen ADDR           127.0.0.1:4555; unix:/path is a socket of this machine
-  --http ADDR             where /healthz and /metrics are told
+  --http ADDR             where /healthz and /metrics are served
   --tokens FILE           who may do what: lines of NAME TOKEN read|write PATH; needed beyond this machine
   --no-auth               everybody may do everything; without it and without --tokens, a token is made, which clients
                           of the same user on this machine find
@@ -34,7 +34,7 @@ usage: hyperslab serve [OPTIONS]
   --check-config          say whether this makes sense, and end
 ";
 
-/// What the command line says.
+/// The options.
 struct Wanted {
     config: Config,
     check_only: bool,
@@ -65,11 +65,11 @@ fn serve(wanted: &Wanted) -> Result<()> {
     crate::allocator::give_back_large_blocks();
     Log::install(wanted.format, wanted.level);
     let (stop, stopped) = mpsc::channel();
-    let told = ctrlc::set_handler(move || {
+    let handler = ctrlc::set_handler(move || {
         // Who stops already needs no second signal.
         let _ = stop.send(());
     });
-    told.map_err(|e| Error::invalid("wait for signals").with("problem", e))?;
+    handler.map_err(|e| Error::invalid("wait for signals").with("problem", e))?;
     let server = Server::start(&wanted.config)?;
     println!("serving {}", server.location(""));
     if wanted.config.direct {

@@ -60,7 +60,7 @@ fn main() -> hyperslab::Result<()> {
     assert_eq!(file.dataset("numbers")?.read_raw::<i32>()?, (0..1000).collect::<Vec<_>>());
     drop(file);
 
-    // A program without the filter is told which one it lacks.
+    // A program without the filter gets an error that names it.
     let file = File::open(&*path)?;
     let error = file.dataset("numbers")?.read_raw::<i32>().unwrap_err().to_string();
     assert!(error.contains("delta") && error.contains("300"), "{error}");

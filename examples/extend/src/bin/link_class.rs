@@ -51,7 +51,7 @@ fn main() -> hyperslab::Result<()> {
     assert_eq!(file.dataset("newest/numbers")?.read_raw::<usize>()?, [10]);
     file.close()?;
 
-    // A program without the class is told which one it lacks.
+    // A program without the class gets an error that names it.
     let error = File::open(&*path)?.group("newest").unwrap_err().to_string();
     assert!(error.contains("99") && error.contains("not registered"), "{error}");
     println!("without the class: {error}");

@@ -41,10 +41,10 @@ impl State {
         let bytes = space_bytes(&op.space, &op.datatype)?.within(limits.metadata_bytes_max, "attribute")?;
         let attributes = self.attributes(op.object)?;
         if attributes.contains_key(&op.name) {
-            return Err(Error::exists("make attribute").with("name", &op.name));
+            return Err(Error::exists("create attribute").with("name", &op.name));
         }
         if attributes.len() as u64 >= limits.entries_max {
-            return Err(Error::limit("make attribute").with("limit", limits.entries_max));
+            return Err(Error::limit("create attribute").with("limit", limits.entries_max));
         }
         let info = AttributeInfo {
             name: op.name.clone(),

@@ -35,12 +35,12 @@ pub(crate) struct Store {
     pub(crate) folder: PathBuf,
     pub(crate) state: RwLock<State>,
     /// How often it is open.
-    pub(crate) openings: AtomicU64,
+    pub(crate) handles: AtomicU64,
 }
 
 impl Store {
     fn new(folder: PathBuf, state: State) -> Arc<Self> {
-        Arc::new(Store { folder, state: RwLock::new(state), openings: AtomicU64::new(0) })
+        Arc::new(Store { folder, state: RwLock::new(state), handles: AtomicU64::new(0) })
     }
 }
 
@@ -66,9 +66,7 @@ impl FolderOfJson {
     /// Returns what is open now.
     fn in_use(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Weak<Store>>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|_, store| {
-            store.upgrade().is_some_and(|store| store.openings.load(Ordering::SeqCst) > 0)
-        });
+        open.retain(|_, store| store.upgrade().is_some_and(|store| store.handles.load(Ordering::SeqCst) > 0));
         open
     }
 }

@@ -12,18 +12,18 @@ use crate::connector::{CAPABILITY, NAME, Store};
 use crate::files;
 use crate::objects::State;
 
-/// One opening of a container.
+/// A handle of a container.
 pub(crate) struct JsonContainer {
     store: Arc<Store>,
     access: FileAccess,
     is_closed: AtomicBool,
-    /// Handles of this opening: closing it releases what its user did not.
+    /// Objects that this handle retains: closing it releases what its user did not.
     handles: Mutex<BTreeMap<Token, u32>>,
 }
 
 impl JsonContainer {
     pub(crate) fn new(store: Arc<Store>, access: FileAccess) -> Self {
-        store.openings.fetch_add(1, Ordering::SeqCst);
+        store.handles.fetch_add(1, Ordering::SeqCst);
         JsonContainer { store, access, is_closed: AtomicBool::new(false), handles: Mutex::default() }
     }
 
@@ -61,13 +61,13 @@ impl JsonContainer {
         self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Releases what is still retained; the last opening also removes what no one can reach any more.
+    /// Releases what is still retained; the last handle also removes what no one can reach any more.
     fn let_go(&self, state: &mut State) {
         for (token, times) in std::mem::take(&mut *self.handles()) {
             // An object that is gone has nothing to release.
             let _ = state.release(token, times);
         }
-        if self.store.openings.load(Ordering::SeqCst) == 1 {
+        if self.store.handles.load(Ordering::SeqCst) == 1 {
             state.collect();
         }
     }
@@ -84,7 +84,7 @@ impl Drop for JsonContainer {
     fn drop(&mut self) {
         if !self.is_closed.swap(true, Ordering::SeqCst) {
             self.let_go(&mut self.store.state.write().unwrap_or_else(PoisonError::into_inner));
-            self.store.openings.fetch_sub(1, Ordering::SeqCst);
+            self.store.handles.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }
@@ -114,7 +114,7 @@ impl Container for JsonContainer {
         self.let_go(&mut state);
         self.save(&mut state, self.access.durability)?;
         self.is_closed.store(true, Ordering::SeqCst);
-        self.store.openings.fetch_sub(1, Ordering::SeqCst);
+        self.store.handles.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ pub(crate) struct Dataset {
 }
 
 fn invalid(problem: &str) -> Error {
-    Error::invalid("make dataset").with("problem", problem)
+    Error::invalid("create dataset").with("problem", problem)
 }
 
 /// Returns the number of bytes of all elements of an extent.
@@ -57,7 +57,7 @@ fn check_properties(
     match &create.layout {
         Layout::Chunked { shape, .. } => algorithms::checks::chunks(shape, space, element_bytes, limits),
         Layout::External(_) => Err(Error::unsupported("keep elements in other files")),
-        Layout::Virtual(_) => Err(Error::unsupported("make virtual dataset")),
+        Layout::Virtual(_) => Err(Error::unsupported("create virtual dataset")),
         Layout::Compact | Layout::Contiguous if space.is_resizable() => {
             Err(invalid("an extent that changes needs chunks"))
         }

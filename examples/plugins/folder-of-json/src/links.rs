@@ -73,11 +73,11 @@ impl State {
         check_name(&place.name)?;
         let group = self.group(place.group)?;
         if group.links.contains_key(&place.name) {
-            return Err(Error::exists("make link").with("name", &place.name));
+            return Err(Error::exists("create link").with("name", &place.name));
         }
         match (group.links.len() as u64) < links_max {
             true => Ok(()),
-            false => Err(Error::limit("make link").with("limit", links_max)),
+            false => Err(Error::limit("create link").with("limit", links_max)),
         }
     }
 
@@ -97,11 +97,11 @@ impl State {
         match &op.target {
             LinkTarget::Hard(token) => drop(self.object(*token)?),
             LinkTarget::Soft(path) if path.is_empty() => {
-                return Err(Error::invalid("make soft link to nothing"));
+                return Err(Error::invalid("create soft link to nothing"));
             }
             LinkTarget::Soft(_) => {}
-            LinkTarget::External { .. } => return Err(Error::unsupported("make external link")),
-            LinkTarget::User { .. } => return Err(Error::unsupported("make user-defined link")),
+            LinkTarget::External { .. } => return Err(Error::unsupported("create external link")),
+            LinkTarget::User { .. } => return Err(Error::unsupported("create user-defined link")),
         }
         self.check_place(&op.place, links_max)?;
         self.link(&op.place, op.target.clone())

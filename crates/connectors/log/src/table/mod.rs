@@ -9,7 +9,7 @@ use model::bytes::Cursor;
 use model::selection::Run;
 use model::{Error, Limits, Result};
 
-/// What every table begins with; the version follows.
+/// The signature of every table; the version follows.
 const SIGNATURE: &[u8; 3] = b"LOG";
 
 /// How a table is written. Both versions are read.
@@ -22,7 +22,7 @@ pub enum TableVersion {
     V2,
 }
 
-/// What was done to the bytes of an entry.
+/// The encoding of an entry's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Coded {
     /// Nothing.

@@ -3,42 +3,16 @@
 
 pub(crate) mod scattered;
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyperslab_log::{LogConnector, LogContainer};
 use model::properties::{DatasetCreate, FileCreate, Layout};
 use model::{Dataspace, Datatype, Selection, Token, UNLIMITED};
 use native::NativeConnector;
+pub(crate) use testkit::Folder;
 use vol::{
     Container, ContainerCreate, ContainerOpen, FileAccess, LinkLocation, OpDatasetCreate, OpRead, OpWrite,
 };
-
-static NEXT: AtomicU64 = AtomicU64::new(0);
-
-/// A folder that goes when it is dropped.
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("hyperslab-log-test-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-
-    pub(crate) fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 pub(crate) fn connector() -> LogConnector {
     LogConnector::new(Arc::new(NativeConnector))

@@ -30,7 +30,7 @@ const SMALL_BYTES: u64 = 4 << 20;
 /// A chunk of which more runs than this are wanted is read from the first of them to the last.
 const RUNS_APART_MAX: usize = 64;
 
-/// What is needed to read one dataset's chunks.
+/// The state of reading one dataset's chunks.
 struct Reading<'a> {
     file: &'a Reader,
     dataset: &'a Dataset,

@@ -36,7 +36,7 @@ pub(crate) struct Chunks<'a> {
     opened: Opened,
 }
 
-/// What was read of the index once.
+/// The index, as far as it was read.
 #[derive(Debug)]
 enum Opened {
     Nothing,
@@ -179,7 +179,7 @@ impl<'a> Chunks<'a> {
         record.map(|record| self.btree2_record(&record).map(|r| r.1)).transpose()
     }
 
-    /// Scaled coordinates and place of a record of type 10 or 11.
+    /// Chunk coordinates and place of a record of type 10 or 11.
     fn btree2_record(&self, record: &[u8]) -> Result<(Vec<u64>, ChunkAt)> {
         let sizes = self.file.store.sizes();
         let mut c = Cursor::new(record, "chunk record");

@@ -105,7 +105,7 @@ pub(super) fn place(c: &NativeContainer, op: &OpPlacement) -> Result<Placement> 
     let check = |dataset: &Dataset| placement::check(file, dataset, &op.selection);
     let at = address(op.dataset);
     let placed = c.change(Scope::Objects(&[at]), |writer| writer.place_elements(at, &op.selection, &check));
-    placed.and_then(|(dataset, parts)| placement::told(file, &dataset, parts))
+    placed.and_then(|(dataset, parts)| placement::placement(file, &dataset, parts))
 }
 
 pub(super) fn changed(c: &NativeContainer, op: &OpPlacement) -> Result<()> {

@@ -25,7 +25,7 @@ use crate::write::Writer;
 
 pub use optional::OverwriteInPlace;
 
-/// What this connector can do with a file.
+/// The capabilities of this connector.
 pub(crate) const CAPABILITY: Capability = Capability::ALL;
 
 /// An open HDF5 file.
@@ -75,7 +75,7 @@ impl NativeContainer {
         }
     }
 
-    /// Returns the file with all changes to an object laid out, which holds still while it is looked at.
+    /// Returns the file with all changes to an object serialized; no other caller changes it meanwhile.
     fn view(&self, token: Token) -> Result<View<'_>> {
         let file = self.open_file()?;
         let still = if self.is_held { StableObject::Nothing } else { file.reading_object(address(token))? };
@@ -104,7 +104,7 @@ impl NativeContainer {
         if self.is_held { Ok(None) } else { file.reading() }
     }
 
-    /// Returns an object's header, with all changes laid out.
+    /// Returns an object's header, with all changes serialized.
     fn header(&self, token: Token) -> Result<Arc<Header>> {
         self.view(token)?.header(token)
     }
@@ -247,7 +247,7 @@ impl View<'_> {
         self.file.stored_dataset(token)
     }
 
-    /// Returns a token that names nothing in an intact file is the caller's mistake.
+    /// Returns the error of an unknown token: in an intact file it is the caller's mistake.
     fn unknown(&self, token: Token, error: Error) -> Error {
         match self.file.writer.is_some() {
             true => Error::not_found("open object").with("token", token).because(error),

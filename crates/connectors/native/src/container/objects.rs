@@ -59,13 +59,13 @@ pub(super) fn info(c: &NativeContainer, object: Token) -> Result<ObjectInfo> {
             };
         let attributes = cached.attribute_count(file)?;
         let info = describe(&header, cached.kind, cached.references, attributes);
-        return Ok(if is_map { maps::told(info) } else { info });
+        return Ok(if is_map { maps::map_info(info) } else { info });
     }
     let view = c.view(object)?;
     let header = view.header(object)?;
     let attributes = view.file.steady(|| attribute::count(view.file, &header))?;
     let info = describe(&header, header.object_kind()?, header.references()?, attributes);
-    Ok(if maps::is_map(view.file, &header)? { maps::told(info) } else { info })
+    Ok(if maps::is_map(view.file, &header)? { maps::map_info(info) } else { info })
 }
 
 pub(super) fn kinds(c: &NativeContainer, objects: &[Token]) -> Result<Vec<ObjectKind>> {

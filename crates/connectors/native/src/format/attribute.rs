@@ -10,14 +10,14 @@ use super::{Address, SizedFields, Sizes};
 pub(crate) struct RawAttribute {
     pub(crate) name: String,
     pub(crate) charset: CharacterSet,
-    pub(crate) datatype: Part,
-    pub(crate) dataspace: Part,
+    pub(crate) datatype: AttributePart,
+    pub(crate) dataspace: AttributePart,
     pub(crate) data: Vec<u8>,
 }
 
 /// Bytes of a message, or of a record that says where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct AttributePart {
     pub(crate) shared: bool,
     pub(crate) bytes: Vec<u8>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct View<'a> {
     pub(crate) data: &'a [u8],
 }
 
-/// Like [`Part`], where it stands.
+/// Like [`AttributePart`], where it stands.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PartView<'a> {
     pub(crate) shared: bool,
@@ -40,12 +40,12 @@ pub(crate) struct PartView<'a> {
 }
 
 impl PartView<'_> {
-    fn to_part(self) -> Part {
-        Part { shared: self.shared, bytes: self.bytes.to_vec() }
+    fn to_part(self) -> AttributePart {
+        AttributePart { shared: self.shared, bytes: self.bytes.to_vec() }
     }
 }
 
-impl Part {
+impl AttributePart {
     pub(crate) fn view(&self) -> PartView<'_> {
         PartView { shared: self.shared, bytes: &self.bytes }
     }
@@ -57,7 +57,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<RawAttribute> {
     Ok(RawAttribute { name: text::from_bytes(name), charset, datatype, dataspace, data: data.to_vec() })
 }
 
-/// What stands before an attribute's type.
+/// The head of an attribute message, before its type.
 struct Start<'a> {
     version: u8,
     flags: u8,

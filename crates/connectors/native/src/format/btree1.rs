@@ -5,7 +5,7 @@ use model::bytes::Cursor;
 
 use super::{Address, SizedFields, Sizes};
 
-/// What a tree indexes.
+/// The kind of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Names of a group.

@@ -22,7 +22,7 @@ pub(crate) struct ExtensibleArray {
     pub(crate) index_block: Option<Address>,
 }
 
-/// What an array has made so far.
+/// The blocks that an array has so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     pub(crate) secondary_blocks: u64,
@@ -305,7 +305,7 @@ impl ExtensibleArray {
     }
 }
 
-/// What the index block holds.
+/// The content of the index block.
 #[derive(Debug)]
 pub(crate) struct IndexBlock<'a> {
     pub(crate) elements: &'a [u8],

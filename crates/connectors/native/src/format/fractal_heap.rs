@@ -34,7 +34,7 @@ pub(crate) struct FractalHeap {
     pub(crate) filters_version: u8,
 }
 
-/// What a heap holds.
+/// The content of a heap in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     /// In blocks, those not yet made included.
@@ -59,7 +59,7 @@ pub(crate) struct Stored {
     pub(crate) filter_mask: u32,
 }
 
-/// What a heap ID says.
+/// A decoded heap ID.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ObjectId {
     Managed { offset: u64, len: u64 },
@@ -303,7 +303,7 @@ impl FractalHeap {
         if owner == Some(header) && block_offset == offset {
             return Ok(());
         }
-        Err(c.corrupt("block belongs elsewhere"))
+        Err(c.corrupt("block belongs to another address"))
     }
 
     /// Returns the number of bytes of an indirect block with `rows` rows.

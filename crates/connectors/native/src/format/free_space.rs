@@ -43,7 +43,7 @@ pub(crate) struct Section {
     pub(crate) detail: Detail,
 }
 
-/// What kind of section it is.
+/// The kind of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// A range of bytes. In files: 0, or 1 (small) and 2 (large) with paged space.

@@ -93,7 +93,7 @@ pub(crate) struct Entry {
     pub(crate) body: Range<usize>,
 }
 
-/// What stands before the messages.
+/// The prefix of an object header, before its messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Prefix {
     pub(crate) version: u8,

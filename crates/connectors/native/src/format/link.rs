@@ -5,7 +5,7 @@ use model::{CharacterSet, Link, LinkTarget, Result, Token, text};
 
 use super::{SizedFields, Sizes};
 
-/// What stands before a link's target.
+/// The head of a link message, before its target.
 struct Start<'a> {
     kind: u8,
     creation_order: Option<i64>,

@@ -30,7 +30,7 @@ pub(crate) struct Huge {
     pub(crate) stored: Stored,
     /// Bytes without filters.
     pub(crate) len: u64,
-    /// What heap IDs say, in types 1 and 2.
+    /// The number in heap IDs of types 1 and 2.
     pub(crate) id: Option<u64>,
 }
 
@@ -206,7 +206,7 @@ impl ElementForm {
         e.finish()
     }
 
-    /// Scaled coordinates and chunk of a record of type 10 or 11.
+    /// Chunk coordinates and chunk of a record of type 10 or 11.
     pub(crate) fn decode_record(self, record: &[u8], rank: usize) -> Result<(Vec<u64>, Element)> {
         let mut c = Cursor::new(record, "chunk record");
         let element = self.take(&mut c)?;

@@ -39,7 +39,7 @@ pub(crate) struct Superblock {
     pub(crate) extension: Option<Address>,
     pub(crate) driver_info: Option<Address>,
     pub(crate) root: Address,
-    /// What the root entry of versions 0 and 1 caches, which can be stale.
+    /// The cached fields of the root entry of versions 0 and 1, which can be stale.
     pub(crate) root_cached: Cached,
 }
 

@@ -5,7 +5,7 @@ use model::bytes::Cursor;
 
 use super::{Address, SizedFields, Sizes};
 
-/// What an entry caches.
+/// The cached fields of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cached {
     Nothing,

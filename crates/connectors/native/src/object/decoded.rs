@@ -1,4 +1,4 @@
-//! Trees and heaps in decoded form, kept while the file holds still: a look-up in a large group meets the same ones each time.
+//! Trees and heaps in decoded form, cached while the file does not change: a look-up in a large group meets the same ones each time.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) enum DecodedKey {
     Table { at: Address, heap: Address, start: u64, rows: u64 },
 }
 
-/// What was decoded there.
+/// A decoded structure.
 #[derive(Debug, Clone)]
 pub(crate) enum Decoded {
     Tree(Arc<BTree2>),

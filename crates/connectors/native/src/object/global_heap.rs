@@ -67,7 +67,7 @@ impl Collection {
     pub(crate) fn object(&self, id: HeapId) -> Result<&[u8]> {
         let missing =
             || Error::corrupt("read global heap object").at(id.collection.0).with("index", id.index);
-        // Where none was ever taken away, the first has index 1, the second 2.
+        // Where none was ever removed, the first has index 1, the second 2.
         let guess = (id.index as usize).checked_sub(1).and_then(|at| self.objects.get(at));
         let found = guess.filter(|object| object.0 == id.index).or_else(|| {
             let at = self.objects.binary_search_by_key(&id.index, |object| object.0).ok()?;

@@ -192,7 +192,7 @@ struct Names<'f> {
 
 /// A group whose names take no more has few links.
 const FEW_NAMES_BYTES: u64 = 4 << 10;
-/// What a short name takes in a local heap.
+/// Bytes of a short name in a local heap.
 const NAME_SLOT_BYTES: u64 = 16;
 /// A heap up to this size is read at once: one read costs less than the pages of a binary search.
 const NAMES_WHOLE_BYTES: u64 = 64 << 10;

@@ -1,4 +1,4 @@
-//! Loading object headers, and finding messages that are kept elsewhere.
+//! Loading object headers, and finding shared messages.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -90,7 +90,7 @@ impl Header {
         } else if has(kind::DATATYPE) {
             Ok(ObjectKind::Datatype)
         } else {
-            Err(Error::corrupt("tell kind of object").at(self.address.0))
+            Err(Error::corrupt("find kind of object").at(self.address.0))
         }
     }
 

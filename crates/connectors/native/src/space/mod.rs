@@ -27,7 +27,7 @@ const PAGE_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 30;
 /// The end of the last commit is moved for so many bytes, and no fewer: the salts of both ends lie apart then.
 const SHRINK_BYTES_MIN: u64 = 4096;
 
-/// What bytes are for. In files of pages each has pages of its own.
+/// The use of bytes. In files of pages each has pages of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
     /// Headers, trees, heaps.
@@ -125,11 +125,11 @@ pub(crate) struct Space {
     end: u64,
     /// Free ranges by class.
     free: [Pool; 3],
-    /// What pages hold, as far as it is known, by number.
+    /// The use of each page, as far as it is known, by number.
     pages: HashMap<u64, Use>,
     /// Given up since the last commit: what was committed there must stay until the next one.
     pending: Vec<GivenUp>,
-    /// What was given up for commits that are not in the file yet, with their numbers.
+    /// Space that commits gave up which are not in the file yet, with their numbers.
     sealed: Vec<(u64, Vec<GivenUp>)>,
     /// Ranges that were free at the last commit and were allocated since. All from `committed_end` on was free.
     recent: Pool,
@@ -244,7 +244,7 @@ impl Space {
         at
     }
 
-    /// What is left of the space for metadata may be used for anything.
+    /// Releases the rest of the space for metadata for any use.
     pub(crate) fn release_metadata_block(&mut self) {
         if let Some((start, end)) = self.metadata_block.take() {
             self.free[Class::Metadata as usize].insert(start, end - start, 0..u64::MAX);
@@ -353,7 +353,7 @@ impl Space {
         self.members.iter_mut().for_each(MemberPools::keep_ends);
     }
 
-    /// What was given up for commits up to this number becomes free: they are in the file.
+    /// Frees the space that commits up to this number gave up: they are in the file.
     pub(crate) fn free_finished(&mut self, finished: u64) {
         if self.sealed.first().is_none_or(|(number, _)| *number > finished) {
             return;

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) struct Pool {
     /// Ranges by start, with their length; they do not touch, unless something keeps them apart.
     by_start: BTreeMap<u64, u64>,
-    /// The same ranges as length and start, to find the smallest that is large enough.
+    /// The ranges as length and start, to find the smallest that is large enough.
     by_len: BTreeSet<(u64, u64)>,
 }
 

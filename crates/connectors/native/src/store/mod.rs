@@ -42,7 +42,7 @@ pub(crate) struct Store {
     pub(crate) shared: Arc<Shared>,
     pub(crate) superblock: Superblock,
     pub(crate) limits: Limits,
-    /// What memory for the file's content is charged to.
+    /// The account of memory for the file's content.
     pub(crate) budget: Budget,
     overlay: BTreeMap<u64, Arc<Vec<u8>>>,
     /// Larger blocks of metadata as they are in the file.
@@ -53,7 +53,7 @@ pub(crate) struct Store {
     verified: LazyCache<Address, Arc<Vec<u8>>, ByBytes>,
 }
 
-/// What a store is made of.
+/// The parts of a new store.
 #[derive(Debug)]
 pub(crate) struct StoreParts {
     pub(crate) file: files::Handle,

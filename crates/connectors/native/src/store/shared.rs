@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     pub(super) end: AtomicU64,
     /// Changes that wait for a commit, where the file is open for writing.
     pub(super) txn: Option<RwLock<Txn>>,
-    /// Who waits for the commit that is under way holds the lock to ask whether it is.
+    /// Held to ask whether a commit is under way.
     pub(super) committing: Mutex<()>,
     pub(super) committed: Condvar,
     /// Number of the last commit that is in the file.

@@ -10,7 +10,7 @@ use super::{Txn, io, overlay, redo};
 #[derive(Debug, Clone)]
 pub(super) struct LastSuperblock {
     pub(super) at: u64,
-    /// What stands there; `None` where it could not be read.
+    /// The bytes; `None` if they could not be read.
     pub(super) bytes: Option<Vec<u8>>,
     /// It is looked at before anything is written, not only before a commit is published.
     pub(super) is_unlocked: bool,
@@ -63,7 +63,7 @@ impl Txn {
         Ok(())
     }
 
-    /// The same before anything is written, where no lock keeps others out.
+    /// Checks as `check_alone` does before anything is written, if no lock keeps others out.
     pub(super) fn check_alone_unlocked(&mut self) -> Result<()> {
         if self.seen.is_unlocked { self.check_alone() } else { Ok(()) }
     }

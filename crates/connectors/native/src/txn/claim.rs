@@ -38,7 +38,7 @@ impl Tail {
     }
 }
 
-/// What the head of a record says of the file.
+/// The claim of a record's head about the file.
 pub(super) struct Claim {
     /// Version 1 does not say where the file ended before, and has no salt.
     before: Option<(u64, SaltBytes)>,

@@ -102,7 +102,7 @@ impl Sum {
     }
 }
 
-/// What waits in the file, by where it belongs; nothing belongs in two places of one journal.
+/// Bytes that wait in the file, by where they belong; no two of one journal overlap.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Journal {
     moves: BTreeMap<u64, Move>,

@@ -33,7 +33,7 @@ use vol::Durability;
 use alone::LastSuperblock;
 use journal::{Extent, Journal, Move, Sum};
 use redo::SaltBytes;
-use staged::{Piece, Staged};
+use staged::{SharedBytes, Staged};
 
 pub(crate) use fresh::{LARGE_BYTES, split_around};
 pub(crate) use journal::Moved;
@@ -59,11 +59,11 @@ pub(crate) enum PublishOrder {
     Fresh,
     /// Before what points to it: heaps and blocks of indexes that only gained something.
     First,
-    /// What says that something of the first turn is there: tables and bitmaps of indexes.
+    /// Tables and bitmaps of indexes: they say that something of the first turn is there.
     Second,
-    /// What points to the rest: headers, elements.
+    /// Headers and elements: they point to the rest.
     Middle,
-    /// After nothing points to it: what is taken away. A commit that fails forgets it.
+    /// After nothing points to it: what is removed. A commit that fails forgets it.
     Last,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Spill {
     file: Handle,
     at: u64,
     /// By where they belong.
-    pieces: Vec<(u64, Piece)>,
+    pieces: Vec<(u64, SharedBytes)>,
 }
 
 impl Spill {
@@ -129,7 +129,7 @@ impl Spill {
     }
 }
 
-/// What a writer is reported of its file.
+/// The state of the file that a transaction begins with.
 #[derive(Debug)]
 pub(crate) struct TxnParts {
     pub(crate) file: Handle,
@@ -207,7 +207,7 @@ impl Txn {
         Ok(Spill { file, at, pieces: pieces.map(|(to, piece)| (to, piece.clone())).collect() })
     }
 
-    /// What was to be spilled is in the file.
+    /// Notes that spilled bytes are in the file.
     pub(crate) fn end_spill(&mut self, spill: Spill, extent: Extent) {
         let mut from = spill.at;
         for (to, data) in spill.pieces {
@@ -247,7 +247,7 @@ impl Txn {
         if let Err(error) =
             ready.and_then(|()| sealed::check_record(self.staged_bytes(), self.redo_bytes_max))
         {
-            // What was only taken away for this commit may be in use again before the next one.
+            // What was only removed for this commit may be in use again before the next one.
             self.staged[PublishOrder::Last as usize].clear();
             return Err(error);
         }

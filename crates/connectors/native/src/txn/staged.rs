@@ -6,11 +6,11 @@ use std::sync::Arc;
 use model::{Error, Result};
 
 /// Bytes that readers may hold while they are staged.
-pub(super) type Piece = Arc<Vec<u8>>;
+pub(super) type SharedBytes = Arc<Vec<u8>>;
 
 /// Bytes by offset; they do not overlap.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Staged(BTreeMap<u64, Piece>);
+pub(super) struct Staged(BTreeMap<u64, SharedBytes>);
 
 /// Less is not worth a place in the journal.
 const SPILLED_BYTES_MIN: usize = 512;
@@ -75,7 +75,7 @@ impl Staged {
     }
 
     /// Returns what lies at least in part between `at` and `end`.
-    pub(super) fn shared(&self, at: u64, end: u64) -> impl Iterator<Item = (u64, &Piece)> {
+    pub(super) fn shared(&self, at: u64, end: u64) -> impl Iterator<Item = (u64, &SharedBytes)> {
         let before = self.0.range(..at).next_back().filter(|(s, d)| *s + d.len() as u64 > at);
         before.into_iter().chain(self.0.range(at..end.max(at))).map(|(&start, data)| (start, data))
     }
@@ -94,7 +94,7 @@ impl Staged {
     }
 
     /// Returns what is large enough for the journal.
-    pub(super) fn large(&self) -> impl Iterator<Item = (u64, &Piece)> {
+    pub(super) fn large(&self) -> impl Iterator<Item = (u64, &SharedBytes)> {
         let all = self.0.iter().map(|(&at, data)| (at, data));
         all.filter(|(_, data)| data.len() >= SPILLED_BYTES_MIN)
     }

@@ -4,7 +4,7 @@ use files::Handle;
 
 use super::Txn;
 use super::journal::{Journal, Move};
-use super::staged::{self, Piece, Staged};
+use super::staged::{self, SharedBytes, Staged};
 
 impl Txn {
     /// Returns bytes of a range that are not in their places yet, those that go over others last.
@@ -23,7 +23,7 @@ impl Txn {
 #[derive(Debug)]
 pub(crate) enum StagedBytes {
     /// In memory, by where they belong.
-    Bytes(u64, Piece),
+    Bytes(u64, SharedBytes),
     /// In the journal.
     Moved(Move),
 }

@@ -21,7 +21,7 @@ pub(crate) struct ChunkTree {
     removed: BTreeSet<Vec<u64>>,
 }
 
-/// What a tree is for.
+/// The geometry of a tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Geometry {
     pub(crate) shape: Vec<u64>,
@@ -120,7 +120,7 @@ impl ChunkTree {
         let (node, child) = self.tree.leaf(blocks, &path)?;
         let (there, place) = (ChunkKey::decode(&node.keys[child], rank)?, node.children[child]);
         if there.offset == key.offset {
-            // Copies of its key elsewhere are compared by their offsets only.
+            // Copies of its key in other nodes are compared by their offsets only.
             self.tree.replace(blocks, &path, bytes, at)?;
             let was_removed = self.removed.remove(&key.offset);
             return Ok(Some((there, place)).filter(|_| !was_removed));

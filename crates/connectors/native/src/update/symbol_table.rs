@@ -1,10 +1,10 @@
 //! Old-style groups that change link by link: a B-tree of symbol table nodes, and a local heap of names.
 //!
-//! Neither the root of the tree nor the header of the heap moves: the group's header, and copies of it elsewhere, hold where they are.
+//! Neither the root of the tree nor the header of the heap moves: the group's header, and copies of it, hold where they are.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry as Slot;
+use std::collections::btree_map::Entry as MapEntry;
 
 use files::DataKind;
 use model::bytes::Cursor;
@@ -142,8 +142,8 @@ impl Table {
 
     fn entries(&mut self, blocks: &dyn Blocks, at: Address) -> Result<&mut Entries> {
         match self.nodes.entry(at) {
-            Slot::Occupied(slot) => Ok(slot.into_mut()),
-            Slot::Vacant(slot) => Ok(slot.insert(Entries::read(blocks, at, self.leaf_k)?)),
+            MapEntry::Occupied(entry) => Ok(entry.into_mut()),
+            MapEntry::Vacant(entry) => Ok(entry.insert(Entries::read(blocks, at, self.leaf_k)?)),
         }
     }
 

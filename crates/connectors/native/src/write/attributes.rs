@@ -9,7 +9,7 @@ use super::Writer;
 use super::object_cache::ObjectCache;
 use super::values::Replaced;
 use crate::format::Address;
-use crate::format::attribute::{Part, RawAttribute};
+use crate::format::attribute::{AttributePart, RawAttribute};
 use crate::format::shared::SharedAt;
 use crate::object::attribute::raw_value_type;
 
@@ -24,16 +24,17 @@ impl Writer {
         let bytes = op.space.element_count()?.saturating_mul(u64::from(datatype.size()));
         let bytes = bytes.within(self.reader.store.limits.metadata_bytes_max, "attribute")?;
         let part = match op.committed {
-            None => Part { shared: false, bytes: datatype.encode(self.versions.datatype())? },
+            None => AttributePart { shared: false, bytes: datatype.encode(self.versions.datatype())? },
             Some(token) => {
                 let at = Address(token.to_u64());
                 self.check_committed(at, &datatype)?;
                 self.adjust_references(at, 1)?;
-                Part { shared: true, bytes: SharedAt::Object(at).encode(self.storage.sizes)? }
+                AttributePart { shared: true, bytes: SharedAt::Object(at).encode(self.storage.sizes)? }
             }
         };
         let format = Format { length_bytes: self.storage.sizes.length as u8 };
-        let space = Part { shared: false, bytes: op.space.encode(self.versions.dataspace(), &format)? };
+        let space =
+            AttributePart { shared: false, bytes: op.space.encode(self.versions.dataspace(), &format)? };
         let raw = RawAttribute {
             name: op.name.clone(),
             charset: op.charset,

@@ -82,7 +82,7 @@ impl Values {
         by_collection.into_iter().try_for_each(|(at, indexes)| self.delete_in(at, &indexes, storage))
     }
 
-    /// Takes away what no commit has; the rest goes with the next one, after what led to it.
+    /// Removes what no commit has; the rest goes with the next one, after what led to it.
     fn delete_in(&mut self, at: Address, indexes: &[u32], storage: &mut Storage) -> Result<()> {
         let mut collection = self.collection(at, storage)?;
         let is_fresh = storage.is_fresh(at, collection.len());

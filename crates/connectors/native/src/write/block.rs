@@ -2,7 +2,7 @@
 
 use model::Selection;
 
-/// Scaled coordinates of the chunk that a selection lies in, where it is one block inside of one chunk.
+/// Chunk coordinates of the chunk that a selection lies in, where it is one block inside of one chunk.
 pub(super) fn chunk_of(selection: &Selection, shape: &[u64]) -> Option<Vec<u64>> {
     let Selection::Regular(regular) = selection else { return None };
     let mut chunk_coords = Vec::with_capacity(shape.len());
@@ -90,7 +90,7 @@ impl Rows<'_, '_> {
 mod tests {
     use super::*;
 
-    /// The same by the general way.
+    /// Returns the expected result, computed in the general way.
     fn expected(
         selection: &Selection,
         dims: &[u64],

@@ -7,7 +7,7 @@ use model::properties::{GroupCreate, ObjectCreate};
 use model::{Context, Dataspace, Error, ObjectKind, Result, Token};
 use vol::LibVersion;
 
-use super::parts::{Attributes, ChunkSet, Links, Part, Writing};
+use super::parts::{Attributes, ChunkSet, HeaderPart, Links, Writing};
 use super::storage::Storage;
 use super::{chunk_index, versions};
 use crate::format::encode::{header, messages};
@@ -46,9 +46,9 @@ pub(crate) struct CachedObject {
     continuations: Vec<(Address, u64)>,
     /// Messages that are not made from the parts below.
     pub(crate) messages: Vec<Message>,
-    pub(crate) links: Option<Part<Links>>,
-    pub(crate) attributes: Option<Part<Attributes>>,
-    pub(crate) chunks: Option<Part<ChunkSet>>,
+    pub(crate) links: Option<HeaderPart<Links>>,
+    pub(crate) attributes: Option<HeaderPart<Attributes>>,
+    pub(crate) chunks: Option<HeaderPart<ChunkSet>>,
 }
 
 /// The header of an empty group, which others of these properties have too if they are made in the same second.
@@ -95,7 +95,7 @@ impl CachedObject {
             continuations: Vec::new(),
             messages,
             links: None,
-            attributes: Some(Part::new(attributes)),
+            attributes: Some(HeaderPart::new(attributes)),
             chunks: None,
         }
     }
@@ -167,7 +167,7 @@ impl CachedObject {
         Ok(self.chunk_part(reader)?.value_mut())
     }
 
-    fn chunk_part(&mut self, reader: &Reader) -> Result<&mut Part<ChunkSet>> {
+    fn chunk_part(&mut self, reader: &Reader) -> Result<&mut HeaderPart<ChunkSet>> {
         if self.chunks.is_none() {
             self.chunks = Some(ChunkSet::load(reader, self.address)?);
         }
@@ -244,11 +244,11 @@ impl CachedObject {
 
     /// Writes the header of an empty group. Many are made one after the other, and their headers are alike to the last byte.
     fn serialize_empty_group(&mut self, create: GroupCreate, writing: &mut Writing<'_>) -> Result<()> {
-        let last = writing.kept.empty_group.as_ref();
+        let last = writing.cache.empty_group.as_ref();
         let Some(empty_group) = last.filter(|b| b.create == create && b.prefix == self.prefix) else {
             let prefix = self.prefix.clone();
             let block = self.serialize_all(writing)?;
-            writing.kept.empty_group = Some(EmptyGroupHeader { create, prefix, block });
+            writing.cache.empty_group = Some(EmptyGroupHeader { create, prefix, block });
             return Ok(());
         };
         let done = writing.storage.write(self.address, &empty_group.block);
@@ -300,8 +300,8 @@ impl CachedObject {
         for (at, len) in std::mem::take(&mut self.continuations) {
             storage.release(at, len);
         }
-        let links = self.links.iter().flat_map(Part::messages);
-        let attributes = self.attributes.iter().flat_map(Part::messages);
+        let links = self.links.iter().flat_map(HeaderPart::messages);
+        let attributes = self.attributes.iter().flat_map(HeaderPart::messages);
         let mut all: Vec<&Message> =
             self.messages.iter().chain(links).chain(attributes).chain(counted).collect();
         let (continues, rest, mut continuations);

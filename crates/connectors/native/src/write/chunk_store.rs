@@ -9,7 +9,7 @@ use model::spread::Spread;
 use crate::format::Address;
 use crate::object::dataset::Dataset;
 
-/// What is known of elements that the file does not hold yet.
+/// Elements that the file does not hold yet.
 #[derive(Debug)]
 pub(super) struct ChunkStore {
     /// Chunks that changed in part.
@@ -59,7 +59,7 @@ impl ChunkStore {
         self.forget(dataset);
     }
 
-    /// What was known of a dataset may be out of date.
+    /// Forgets a dataset whose state may be out of date.
     pub(super) fn forget(&mut self, at: Address) {
         self.current.take_if(|current| current.address == at);
     }

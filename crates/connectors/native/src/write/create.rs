@@ -23,7 +23,7 @@ use crate::space::{Policy, Space};
 
 /// Bytes of messages in the header of a new group, as libhdf5 sizes it: a few links fit.
 pub(super) const GROUP_CAPACITY_BYTES: u64 = 120;
-/// The same for a group of the older style: a symbol table message, a time, and something more.
+/// The capacity for a group of the older style: a symbol table message, a time, and something more.
 pub(super) const OLD_GROUP_CAPACITY_BYTES: u64 = 24 + 16;
 
 /// A file that is being made: its superblock, and blocks with their places.
@@ -31,7 +31,7 @@ struct NewFile<'a> {
     create: &'a FileCreate,
     low: LibVersion,
     superblock: Superblock,
-    /// What the driver stores in the file.
+    /// The information that the driver stores in the file.
     driver: Option<DriverBlock>,
     space: Space,
     blocks: Vec<(Address, Vec<u8>)>,
@@ -258,7 +258,7 @@ pub(super) fn group_info_message(create: &GroupCreate) -> Result<Message> {
     })
 }
 
-/// What cannot be, and what is not written yet.
+/// Returns an error for properties that are invalid or not supported yet.
 pub(crate) fn check(create: &FileCreate) -> Result<()> {
     let unsupported = |what: &str| Err(Error::unsupported("create file").with("property", what));
     let invalid = |what: &'static str, value: u64| Err(Error::invalid("create file").with(what, value));

@@ -76,7 +76,7 @@ impl Writer {
             Some(at) if self.chunks.is_in_place(dataset.address) => {
                 self.storage.write_runs(dataset, at, op, Storage::overwrite)
             }
-            // Much that is committed is not staged, but written elsewhere: nothing of it stays.
+            // Much that is committed is not staged, but written to other space: nothing of it stays.
             Some(at) if is_whole && bytes >= MOVED_BYTES_MIN && self.storage.moves(at, bytes) => {
                 self.place_contiguous(dataset, op)?;
                 self.storage.release_raw(at, bytes);
@@ -153,7 +153,7 @@ impl Writer {
 }
 
 impl Storage {
-    /// Returns whether what is there is better written elsewhere: it is committed, and its space is used again.
+    /// Returns whether what is there is better written to other space: it is committed, and its space is used again.
     fn moves(&self, at: Address, bytes: u64) -> bool {
         self.reuses() && !self.is_fresh(at, bytes)
     }

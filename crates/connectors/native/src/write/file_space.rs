@@ -275,7 +275,7 @@ impl ManagerSpace {
     }
 }
 
-/// What the managers of a file say.
+/// The free-space managers of a file.
 #[derive(Default)]
 struct StoredManagers {
     free: Vec<(Class, u64, u64)>,

@@ -8,7 +8,7 @@ use model::{Link, text};
 
 use crate::listing;
 
-/// Links that are found by their names in any order: sorting all of them at once, when they are laid out, costs less than to
+/// Links that are found by their names in any order: sorting all of them at once, when they are serialized, costs less than to
 /// keep them sorted while they come one by one.
 #[derive(Debug, Default)]
 pub(crate) struct LinkSet(HashSet<Named>);

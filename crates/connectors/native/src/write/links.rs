@@ -87,7 +87,7 @@ impl ObjectCache {
         let unknown = || Error::not_found("open object").at(at.0);
         let cached = self.existing_mut(at).ok_or_else(unknown)?;
         cached.references += 1;
-        // One whose space is made at once was laid out before the link.
+        // One whose space is made at once was serialized before the link.
         cached.is_dirty = true;
         self.insert_link(place, LinkTarget::Hard(Token::from_u64(at.0)))
     }

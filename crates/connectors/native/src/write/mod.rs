@@ -141,13 +141,13 @@ impl Writer {
             self.storage.store().confirm(durability)?;
             return Ok(None);
         }
-        self.objects.kept.before_commit(&mut self.storage)?;
+        self.objects.parts.before_commit(&mut self.storage)?;
         self.objects.update_shared_indexes(&mut self.storage)?;
         self.storage.forget_managers()?;
         let without = self.values.before_commit(&mut self.storage)?;
         let commit = self.storage.seal(durability)?;
         self.values.after_commit(without, &mut self.storage);
-        self.objects.kept.after_commit();
+        self.objects.parts.after_commit();
         Ok(Some(commit))
     }
 

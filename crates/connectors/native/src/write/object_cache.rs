@@ -25,7 +25,7 @@ const RECENT_BYTES_MAX: u64 = 8 << 10;
 /// Bytes of a small object.
 const DRAFT_BYTES: u64 = 1024;
 
-/// Drafts of objects, within a budget of bytes.
+/// Dirty objects, within a budget of bytes.
 #[derive(Debug)]
 pub(crate) struct ObjectCache {
     pub(super) reader: Arc<Reader>,
@@ -36,8 +36,8 @@ pub(crate) struct ObjectCache {
     removed: HashSet<Address, Spread>,
     /// Headers whose messages the indexes of shared messages must not lead to any more.
     pub(super) unindexed: BTreeSet<Address>,
-    /// What is kept of objects that were written.
-    pub(super) kept: PartCache,
+    /// The cache of parts of objects that were written.
+    pub(super) parts: PartCache,
     /// Objects whose readers ask the writer since the change that is being made began.
     marked: Vec<Address>,
     /// Objects made lately, in the order of their making.
@@ -57,7 +57,7 @@ impl ObjectCache {
             retained: HashMap::default(),
             removed: HashSet::default(),
             unindexed: BTreeSet::new(),
-            kept: PartCache::default(),
+            parts: PartCache::default(),
             marked: Vec::new(),
             recent: VecDeque::new(),
             clock: 0,
@@ -203,7 +203,7 @@ impl ObjectCache {
         if std::mem::take(&mut cached.is_indexed) {
             self.unindexed.insert(at);
         }
-        let mut writing = Writing { reader: &self.reader, storage, kept: &mut self.kept };
+        let mut writing = Writing { reader: &self.reader, storage, cache: &mut self.parts };
         let done = cached.serialize(&mut writing);
         if at == storage.transaction.superblock.root && storage.transaction.superblock.version < 2 {
             storage.transaction.superblock.root_cached = cached.cached(storage.sizes);
@@ -256,7 +256,7 @@ impl ObjectCache {
         old.into_iter().filter(is_small).collect()
     }
 
-    /// Drafts that must go so that the others take half of the budget, those used longest ago first.
+    /// Dirty objects that must go so that the others take half of the budget, those used longest ago first.
     pub(super) fn over_budget(&mut self) -> Vec<Address> {
         if self.bytes <= self.bytes_max {
             return Vec::new();

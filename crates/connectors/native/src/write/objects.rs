@@ -133,7 +133,7 @@ impl ObjectCache {
             cached.attributes.as_ref().and_then(|attributes| attributes.value().kept_at()),
         ];
         // What is open and waits for the commit must not write where something else is soon.
-        open.into_iter().flatten().for_each(|at| self.kept.forget(at));
+        open.into_iter().flatten().for_each(|at| self.parts.forget(at));
         ranges.into_iter().for_each(|(at, len)| storage.release(at, len));
         raw.into_iter().for_each(|(at, len)| storage.release_raw(at, len));
         Ok(())

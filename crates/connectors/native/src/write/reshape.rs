@@ -64,7 +64,7 @@ impl Writer {
         self.set_layout(dataset.address, &Layout::Contiguous { address: None, bytes: Some(bytes) })
     }
 
-    /// Gives a dataset another extent, which its header gets when it is laid out.
+    /// Gives a dataset another extent, which its header gets when it is serialized.
     fn set_extent(&mut self, dataset: Arc<Dataset>, dims: &[u64]) -> Result<()> {
         let at = dataset.address;
         // With no other caller to hold it, it is changed where it is.

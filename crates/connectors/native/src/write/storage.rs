@@ -27,9 +27,9 @@ pub(crate) struct Storage {
     block_bytes_max: u64,
     pub(super) allocator: Allocator,
     pub(super) transaction: Transaction,
-    /// What the file says of its free space, where it keeps it.
+    /// The file's own account of its free space, if it has one.
     pub(super) account: Option<Account>,
-    /// What the file says of its members, where it has several.
+    /// The file's members, if it has several.
     pub(super) members: Option<MemberInfo>,
     /// Bytes that go over committed ones, and may wait in memory.
     staged_bytes_max: u64,
@@ -50,7 +50,7 @@ pub(super) struct Allocator {
     /// Readers of other programs look on: nothing is used again.
     pub(super) is_swmr: bool,
     gate: Option<Arc<Gate>>,
-    /// What was given up while objects were read, and the epoch of readers then.
+    /// Space that was given up while objects were read, with the epoch of readers then.
     limbo: VecDeque<(u64, Address, u64, Use)>,
 }
 
@@ -272,7 +272,7 @@ impl Storage {
         }
     }
 
-    /// What commits gave up that are in the file is free.
+    /// Frees the space that commits in the file gave up.
     pub(super) fn free_finished(&mut self) {
         let finished = self.transaction.store.finished();
         self.allocator.space.free_finished(finished);

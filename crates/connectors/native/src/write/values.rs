@@ -16,7 +16,7 @@ pub(super) struct Replaced<'a> {
     pub(super) datatype: &'a Datatype,
     pub(super) old: &'a [u8],
     pub(super) new: &'a [u8],
-    /// What elements that were never written show: its values are not theirs.
+    /// The fill value, which unwritten elements show: its values are not theirs.
     pub(super) fill: Option<&'a [u8]>,
 }
 

@@ -5,7 +5,7 @@ use vol::AttributeInfo;
 
 use super::cached_object::CachedObject;
 use super::object_cache::ObjectCache;
-use super::parts::{Entry, Part};
+use super::parts::{Entry, HeaderPart};
 use crate::format::attribute::RawAttribute;
 use crate::format::header::kind;
 use crate::format::symbol_table::Cached;
@@ -47,7 +47,7 @@ impl ObjectCache {
     /// Returns an attribute of an object whose attributes changed: `None` where the file must be asked.
     pub(crate) fn attribute(&self, object: Address, name: &str) -> Result<Option<Option<Attribute>>> {
         let Some(cached) = self.existing(object) else { return Ok(None) };
-        let Some(attributes) = cached.attributes.as_ref().map(Part::value) else { return Ok(None) };
+        let Some(attributes) = cached.attributes.as_ref().map(HeaderPart::value) else { return Ok(None) };
         let interpret = |raw: &RawAttribute, order: Option<u16>| {
             attribute::interpret(&self.reader, raw, order.map(u32::from))
         };

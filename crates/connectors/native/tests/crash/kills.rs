@@ -105,7 +105,7 @@ fn a_killed_writer_loses_nothing_that_it_promised() {
     let mut expected = Expected::new();
     let (mut promises, mut later) = (0, 0);
     for kill in 0..kills {
-        let path = folder.0.join(format!("{kill}.h5")).display().to_string();
+        let path = folder.path().join(format!("{kill}.h5")).display().to_string();
         let promised = kill_after(start(&path), Duration::from_micros(random.below(100_000)));
         for access in [File::open, File::open_rw] {
             let f = access(&path).unwrap_or_else(|e| panic!("{path}: {e}"));

@@ -11,26 +11,7 @@ use crate::images::spread;
 use crate::rig::{RECORD, Run};
 use crate::workloads;
 
-/// A folder that goes with its test.
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    pub(crate) fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("hyperslab-crash-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What made a test fail is kept to be looked at.
-        if !std::thread::panicking() {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-}
-
+pub(crate) use testkit::Folder;
 pub(crate) use testkit::oracles::has_h5py;
 
 pub(crate) fn script(name: &str) -> PathBuf {
@@ -52,7 +33,7 @@ fn store(run: &Run, count: usize, folder: &Folder, random: &mut Generator) -> Ve
     let mut told = Vec::new();
     for state in states(run, count, random) {
         let name = format!("{} {}.h5", run.name, told.len());
-        std::fs::write(folder.0.join(&name), run.log.image(&state).unwrap()).unwrap();
+        std::fs::write(folder.path().join(&name), run.log.image(&state).unwrap()).unwrap();
         told.push(format!("{name}\t{state}"));
     }
     told
@@ -64,7 +45,7 @@ fn read_all(folder: &Folder) -> (usize, Vec<String>) {
 }
 
 pub(crate) fn run(folder: &Folder, name: &str) -> (usize, Vec<String>) {
-    let done = Command::new("python3").arg(script(name)).arg(&folder.0).output().unwrap();
+    let done = Command::new("python3").arg(script(name)).arg(&folder.path()).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let output = String::from_utf8_lossy(&done.stdout).into_owned();
     let (read, not): (Vec<&str>, Vec<&str>) = output.lines().partition(|line| line.ends_with("\tread"));
@@ -113,7 +94,7 @@ fn libhdf5_finds_nothing_free_that_is_in_use() {
     for workload in workloads::new_files().iter().filter(|w| w.name.contains("remembered")) {
         let run = Run::of(workload);
         for (n, state) in spread(run.prefixes(), share, &mut random).iter().enumerate() {
-            let path = folder.0.join(format!("{} {n}.h5", run.name));
+            let path = folder.path().join(format!("{} {n}.h5", run.name));
             std::fs::write(path, run.log.image(state).unwrap()).unwrap();
         }
     }
@@ -134,7 +115,7 @@ fn unreadable_when(workload: &str, order: impl Fn(&mut [Event])) -> usize {
     let folder = Folder::new(&workload.replace(' ', "-"));
     let publishing = run.prefixes().into_iter().filter(|s| run.is_publishing(s));
     for (n, state) in publishing.enumerate() {
-        std::fs::write(folder.0.join(format!("{n}.h5")), run.log.image(&state).unwrap()).unwrap();
+        std::fs::write(folder.path().join(format!("{n}.h5")), run.log.image(&state).unwrap()).unwrap();
     }
     read_all(&folder).1.len()
 }

@@ -14,7 +14,7 @@ fn store(workload: &Workload, count: usize, folder: &Folder, random: &mut Genera
     let run = Run::of(workload);
     let states: Vec<_> = run.prefixes().into_iter().filter(|state| run.is_publishing(state)).collect();
     let states = spread(states, count, random);
-    let folder = folder.0.join(&run.name);
+    let folder = folder.path().join(&run.name);
     std::fs::create_dir_all(&folder).unwrap();
     let image = |state, name: String| {
         std::fs::write(folder.join(name), run.log.image(state).unwrap()).unwrap();

@@ -47,7 +47,7 @@ fn space_is_set_aside_when_libhdf5_does_so() {
     }
     let folder = Folder::new("allocation");
     for low in [LibVersion::Earliest, LibVersion::V200] {
-        let (path, theirs) = (folder.file("ours.h5"), folder.file("theirs.h5"));
+        let (path, theirs) = (folder.at("ours.h5"), folder.at("theirs.h5"));
         let access = &FileAccess { version_low: low, ..FileAccess::write() };
         let create = FileCreate::default();
         let op = ContainerCreate { truncate: true, ..ContainerCreate::new(&path, &create, access) };

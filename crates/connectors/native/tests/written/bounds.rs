@@ -107,7 +107,7 @@ fn every_index_of_every_generation_is_read_and_continued_by_libhdf5() {
     }
     let folder = Folder::new("indexes");
     for low in BOUNDS {
-        let path = folder.file(&format!("{low:?}.h5"));
+        let path = folder.at(&format!("{low:?}.h5"));
         let c = create(&path, low);
         every_index(&*c);
         c.close().unwrap();
@@ -134,7 +134,7 @@ fn every_index_of_every_generation_is_read_and_continued_by_libhdf5() {
 fn nothing_is_newer_than_the_bound() {
     let folder = Folder::new("newer");
     for low in BOUNDS {
-        let path = folder.file("bound.h5");
+        let path = folder.at("bound.h5");
         let c = create(&path, low);
         let root = c.info().unwrap().root;
         let many = group(&*c, root, "many").unwrap();
@@ -167,7 +167,7 @@ fn lives_and_random_trees_of_every_generation_are_read_by_libhdf5() {
     }
     let folder = Folder::new("bounds");
     for low in BOUNDS {
-        let path = folder.file(&format!("life {low:?}.h5"));
+        let path = folder.at(&format!("life {low:?}.h5"));
         let c = create(&path, low);
         for step in STEPS {
             step(&*c).unwrap();
@@ -176,7 +176,7 @@ fn lives_and_random_trees_of_every_generation_are_read_by_libhdf5() {
         c.close().unwrap();
         assert_read(&path, low);
         for seed in 0..5 {
-            let path = folder.file(&format!("{low:?} {seed}.h5"));
+            let path = folder.at(&format!("{low:?} {seed}.h5"));
             let c = create(&path, low);
             Generator::new(seed).fill(&*c, c.info().unwrap().root, 60).unwrap();
             let is_new = snapshot(&*c).0.values().any(|fact| fact.contains("Complex"));
@@ -201,7 +201,7 @@ fn filters_reach_their_edges() {
         ..DatasetCreate::default()
     };
     let folder = Folder::new("edges");
-    let c = self::create(&folder.file("edges.h5"), LibVersion::V110);
+    let c = self::create(&folder.at("edges.h5"), LibVersion::V110);
     let root = c.info().unwrap().root;
     let d = dataset(&*c, (root, "d"), ints(), space(&[6], &[UNLIMITED]), create).unwrap();
     put(&*c, d, &Selection::All, &[1, 2, 3, 4, 5, 6]).unwrap();
@@ -225,7 +225,7 @@ fn filters_get_the_values_that_libhdf5_needs() {
         return;
     }
     let folder = Folder::new("filters");
-    let path = folder.file("filters.h5");
+    let path = folder.at("filters.h5");
     let c = create(&path, LibVersion::V18);
     let root = c.info().unwrap().root;
     for (name, id, values) in [
@@ -253,7 +253,7 @@ fn filters_get_the_values_that_libhdf5_needs() {
 #[test]
 fn values_that_are_overwritten_do_not_make_the_file_grow() {
     let folder = Folder::new("values");
-    let path = folder.file("values.h5");
+    let path = folder.at("values.h5");
     let c = create(&path, LibVersion::V18);
     let root = c.info().unwrap().root;
     let texts = model::Datatype::var_string(model::CharacterSet::Utf8);
@@ -277,7 +277,7 @@ fn filters_that_are_not_built_in_have_a_name() {
     let filter = |id| FilterSpec { id, name: None, optional: true, values: vec![] };
     let folder = Folder::new("names");
     for low in [LibVersion::Earliest, LibVersion::V18, LibVersion::V200] {
-        let path = folder.file(&format!("{low:?}.h5"));
+        let path = folder.at(&format!("{low:?}.h5"));
         let c = self::create(&path, low);
         let create = DatasetCreate {
             layout: Layout::chunked(&[4]),
@@ -295,7 +295,7 @@ fn filters_that_are_not_built_in_have_a_name() {
 #[test]
 fn a_region_reference_says_how_long_its_selection_is() {
     let folder = Folder::new("regions");
-    let c = self::create(&folder.file("regions.h5"), LibVersion::V112);
+    let c = self::create(&folder.at("regions.h5"), LibVersion::V112);
     let root = c.info().unwrap().root;
     let d = dataset(&*c, (root, "d"), ints(), space(&[6], &[6]), DatasetCreate::default()).unwrap();
     let region = Reference::region(d, Selection::block(&[1], &[2]).unwrap());
@@ -311,7 +311,7 @@ fn a_region_reference_says_how_long_its_selection_is() {
 #[test]
 fn chunks_without_an_index_keep_what_is_written_after_growing() {
     let folder = Folder::new("implicit");
-    let path = folder.file("implicit.h5");
+    let path = folder.at("implicit.h5");
     let c = self::create(&path, LibVersion::V110);
     let create = DatasetCreate {
         layout: Layout::chunked(&[2]),

@@ -18,7 +18,7 @@ fn read(c: &dyn Container) -> Vec<i32> {
 #[test]
 fn a_dataset_whose_space_is_made_at_once_is_linked() {
     let folder = Folder::new("early");
-    let path = folder.file("early.h5");
+    let path = folder.at("early.h5");
     let c = create(&path, &FileCreate::default());
     let root = c.info().unwrap().root;
     let properties =
@@ -32,7 +32,7 @@ fn a_dataset_whose_space_is_made_at_once_is_linked() {
 #[test]
 fn growth_hides_what_lay_outside_of_the_extent() {
     let folder = Folder::new("edges");
-    let path = folder.file("edges.h5");
+    let path = folder.at("edges.h5");
     let c = create(&path, &FileCreate::default());
     let root = c.info().unwrap().root;
     let properties = DatasetCreate {

@@ -33,7 +33,7 @@ fn expected() -> Vec<i32> {
 fn elements_are_what_was_written_last_here_and_in_libhdf5() {
     for low in [LibVersion::Earliest, LibVersion::LATEST] {
         let folder = Folder::new(&format!("in place {low:?}"));
-        let path = folder.file("in place.h5");
+        let path = folder.at("in place.h5");
         let access = FileAccess { version_low: low, ..FileAccess::write() };
         let file = File::create_with(&path, &FileCreate::default(), &access, true).unwrap();
         make(&file);
@@ -84,7 +84,7 @@ fn bytes_are_written_once_and_without_the_choice_twice() {
 #[test]
 fn a_commit_without_syncs_and_a_handle_that_is_dropped_keep_what_was_written() {
     let folder = Folder::new("in place dropped");
-    let path = folder.file("dropped.h5");
+    let path = folder.at("dropped.h5");
     let file = File::create_with(&path, &FileCreate::default(), &FileAccess::write(), true).unwrap();
     make(&file);
     file.dataset("contiguous").unwrap().overwrite_in_place(true).unwrap();
@@ -99,12 +99,12 @@ fn a_commit_without_syncs_and_a_handle_that_is_dropped_keep_what_was_written() {
 #[test]
 fn what_has_no_place_of_its_own_is_refused() {
     let folder = Folder::new("in place refused");
-    let file = File::create(folder.file("refused.h5")).unwrap();
+    let file = File::create(folder.at("refused.h5")).unwrap();
     let kind = |name: &str| file.dataset(name).unwrap().overwrite_in_place(true).unwrap_err().kind();
     file.new_dataset::<String>().shape(2).create("texts").unwrap();
     file.new_dataset::<i32>().shape(10).chunk(5).deflate(1).create("deflated").unwrap();
     assert_eq!((kind("texts"), kind("deflated")), (Kind::Invalid, Kind::Invalid));
     file.close().unwrap();
-    let file = File::open(folder.file("refused.h5")).unwrap();
+    let file = File::open(folder.at("refused.h5")).unwrap();
     assert_eq!(file.dataset("deflated").unwrap().overwrite_in_place(true).unwrap_err().kind(), Kind::Denied);
 }

@@ -26,7 +26,7 @@ fn make(path: &str, low: LibVersion) {
 fn a_listing_that_the_account_does_not_pay_for_is_an_error() {
     let folder = Folder::new("listings");
     for low in [LibVersion::Earliest, LibVersion::V18, LibVersion::LATEST] {
-        let path = folder.file(&format!("{low:?}.h5"));
+        let path = folder.at(&format!("{low:?}.h5"));
         make(&path, low);
         for write in [false, true] {
             let access = if write { FileAccess::write() } else { FileAccess::read() };

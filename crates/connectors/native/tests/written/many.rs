@@ -94,13 +94,13 @@ fn groups_that_are_alike_and_groups_that_are_not() {
     let folder = Folder::new("many");
     let can_ask = has_h5py();
     for low in BOUNDS {
-        let path = folder.file(&format!("{low:?}.h5"));
+        let path = folder.at(&format!("{low:?}.h5"));
         let c = create(&path, low);
         let made = make(&*c, c.info().unwrap().root);
         assert_properties(&*c, low, &made);
         let before = snapshot(&*c);
         c.commit(Durability::None).unwrap();
-        let copy = folder.file(&format!("{low:?} committed.h5"));
+        let copy = folder.at(&format!("{low:?} committed.h5"));
         std::fs::copy(&path, &copy).unwrap();
         c.close().unwrap();
         let again = reopen(&path, low);
@@ -122,7 +122,7 @@ fn groups_that_are_alike_and_groups_that_are_not() {
 fn a_dataset_says_the_same_before_and_after_it_is_laid_out() {
     let folder = Folder::new("many-info");
     for low in BOUNDS {
-        let path = folder.file(&format!("{low:?}.h5"));
+        let path = folder.at(&format!("{low:?}.h5"));
         let c = create(&path, low);
         let root = c.info().unwrap().root;
         let d = dataset(&*c, (root, "d"), ints(), simple(&[3, 4]), DatasetCreate::default()).unwrap();

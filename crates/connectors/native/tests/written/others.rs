@@ -13,30 +13,7 @@ use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAcce
 /// Datasets beyond this are not printed by `read_all.py`.
 const PRINT_BYTES_MAX: usize = 1 << 20;
 
-/// A folder that goes with its test.
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    pub(crate) fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("hyperslab-written-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    pub(crate) fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What made a test fail is kept to be looked at.
-        if !std::thread::panicking() {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-}
-
+pub(crate) use testkit::Folder;
 pub(crate) use testkit::oracles::has_h5py;
 
 pub(crate) fn script(name: &str) -> PathBuf {

@@ -46,7 +46,7 @@ fn both_change_files_that_store_like_messages_once() {
     }
     let folder = Folder::new("shared");
     for libver in ["earliest", "latest"] {
-        let path = folder.file(&format!("{libver}.h5"));
+        let path = folder.at(&format!("{libver}.h5"));
         python("shared.py", &["make", &path, libver]);
         for turn in 0..3 {
             change(&path, &format!("ours {turn}"));

@@ -62,7 +62,7 @@ fn edited(path: &str, count: usize) -> Arc<dyn Container> {
 #[test]
 fn edits_that_undo_each_other_leave_the_file_as_large_as_its_content() {
     let folder = Folder::new("edits");
-    let (path, fresh) = (folder.file("edits.h5"), folder.file("fresh.h5"));
+    let (path, fresh) = (folder.at("edits.h5"), folder.at("fresh.h5"));
     edited(&path, edits() / 8 * 8).close().unwrap();
     let c = create(&fresh, &FileCreate::default());
     live_content(&*c).unwrap();
@@ -77,7 +77,7 @@ fn edits_that_undo_each_other_leave_the_file_as_large_as_its_content() {
 #[test]
 fn objects_that_are_made_again_take_the_space_of_the_old_ones() {
     let folder = Folder::new("again");
-    let path = folder.file("again.h5");
+    let path = folder.at("again.h5");
     let c = create(&path, &FileCreate::default());
     let root = c.info().unwrap().root;
     let mut sizes = Vec::new();
@@ -102,7 +102,7 @@ fn objects_that_are_made_again_take_the_space_of_the_old_ones() {
 #[test]
 fn space_of_another_librarys_objects_is_used_again() {
     let folder = Folder::new("theirs");
-    let path = folder.file("theirs.h5");
+    let path = folder.at("theirs.h5");
     if !has_h5py() {
         return;
     }
@@ -125,7 +125,7 @@ fn space_of_another_librarys_objects_is_used_again() {
 fn the_space_in_which_elements_waited_is_given_back() {
     for low in [LibVersion::Earliest, LibVersion::LATEST] {
         let folder = Folder::new(&format!("journal {low:?}"));
-        let path = folder.file("journal.h5");
+        let path = folder.at("journal.h5");
         let access =
             FileAccess { chunk_cache_bytes: Some(64 << 10), version_low: low, ..FileAccess::write() };
         let c = hyperslab::File::create_with(&path, &FileCreate::default(), &access, true).unwrap();
@@ -159,7 +159,7 @@ fn the_space_in_which_elements_waited_is_given_back() {
 #[test]
 fn a_file_gets_shorter_by_what_is_deleted_at_its_end() {
     let folder = Folder::new("shorter");
-    let path = folder.file("shorter.h5");
+    let path = folder.at("shorter.h5");
     let c = create(&path, &FileCreate::default());
     let root = c.info().unwrap().root;
     c.commit(Durability::Full).unwrap();

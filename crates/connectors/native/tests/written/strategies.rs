@@ -170,7 +170,7 @@ fn both_make_use_of_files_of_every_strategy() {
     let mut cases = Vec::new();
     for low in BOUNDS {
         for (name, create) in strategies() {
-            cases.push(Case { path: folder.file(&format!("{name} since {low:?}.h5")), create, low });
+            cases.push(Case { path: folder.at(&format!("{name} since {low:?}.h5")), create, low });
         }
     }
     for Case { path, create: properties, low } in &cases {
@@ -205,12 +205,12 @@ fn files_of_others_keep_their_strategy() {
         return;
     }
     let folder = Folder::new("their-strategies");
-    let (mut cases, mut orders) = (Vec::new(), vec!["make".to_owned(), folder.0.display().to_string()]);
+    let (mut cases, mut orders) = (Vec::new(), vec!["make".to_owned(), folder.path().display().to_string()]);
     for (name, create) in strategies().into_iter().filter(|(_, p)| p.userblock_bytes == 0) {
         for libver in ["earliest", "latest"] {
             let file = format!("{name} {libver}.h5");
             orders.push(format!("{file}={},{libver}", asked(&create).replace(' ', ",")));
-            cases.push(Case { path: folder.file(&file), create: create.clone(), low: LibVersion::default() });
+            cases.push(Case { path: folder.at(&file), create: create.clone(), low: LibVersion::default() });
         }
     }
     python("strategies.py", &orders.iter().map(String::as_str).collect::<Vec<_>>());
@@ -235,7 +235,7 @@ fn files_of_others_keep_their_strategy() {
 fn space_that_is_remembered_is_used_when_the_file_is_opened_again() {
     let folder = Folder::new("remembered");
     for (name, properties) in strategies().into_iter().filter(|(_, p)| p.space_persist) {
-        let path = folder.file(&format!("{name}.h5"));
+        let path = folder.at(&format!("{name}.h5"));
         let c = create(&path, &properties, LibVersion::default());
         fill(&*c, "kept").unwrap();
         c.close().unwrap();
@@ -259,7 +259,7 @@ fn space_that_is_remembered_is_used_when_the_file_is_opened_again() {
 fn a_file_that_is_opened_and_closed_stays_as_it_is() {
     let folder = Folder::new("untouched");
     for (name, properties) in strategies() {
-        let path = folder.file(&format!("{name}.h5"));
+        let path = folder.at(&format!("{name}.h5"));
         let c = create(&path, &properties, LibVersion::default());
         fill(&*c, "kept").unwrap();
         c.close().unwrap();
@@ -278,7 +278,7 @@ fn places(bytes: &[u8], signature: &[u8]) -> Vec<usize> {
 fn managers_that_are_damaged_are_not_used() {
     let folder = Folder::new("damaged");
     for (name, properties) in strategies().into_iter().filter(|(_, p)| p.space_persist) {
-        let path = folder.file(&format!("{name}.h5"));
+        let path = folder.at(&format!("{name}.h5"));
         let c = create(&path, &properties, LibVersion::default());
         fill(&*c, "gone").unwrap();
         fill(&*c, "kept").unwrap();
@@ -314,7 +314,7 @@ fn nodes_of_other_sizes_are_read_by_all() {
     let mut cases = Vec::new();
     for low in BOUNDS {
         for (group_leaf_k, group_internal_k, chunk_k) in [(1, 2, 3), (50, 40, 32), (3, 16, 200)] {
-            let path = folder.file(&format!("{group_leaf_k} {group_internal_k} {chunk_k} since {low:?}.h5"));
+            let path = folder.at(&format!("{group_leaf_k} {group_internal_k} {chunk_k} since {low:?}.h5"));
             let create = FileCreate { group_leaf_k, group_internal_k, chunk_k, ..FileCreate::default() };
             cases.push(Case { path, create, low });
         }
@@ -354,7 +354,7 @@ fn properties_that_cannot_be_are_refused() {
         FileCreate { chunk_k: 0, ..FileCreate::default() },
         FileCreate { group_leaf_k: 40_000, ..FileCreate::default() },
     ] {
-        let (path, access) = (folder.file("refused.h5"), access(LibVersion::default()));
+        let (path, access) = (folder.at("refused.h5"), access(LibVersion::default()));
         let op = ContainerCreate { truncate: true, ..ContainerCreate::new(&path, &wrong, &access) };
         assert_eq!(NativeConnector.create(&op).unwrap_err().kind(), model::Kind::Invalid, "{wrong:?}");
     }

@@ -65,7 +65,7 @@ fn what_we_have_open_libhdf5_cannot_write_to() {
         return;
     }
     let folder = Folder::new("locks-ours");
-    let path = folder.file("a.h5");
+    let path = folder.at("a.h5");
     new(&path);
     let writer = File::open_rw(&path).unwrap();
     for mode in ["r", "r+"] {
@@ -89,7 +89,7 @@ fn what_libhdf5_has_open_we_cannot_write_to() {
         return;
     }
     let folder = Folder::new("locks-theirs");
-    let path = folder.file("a.h5");
+    let path = folder.at("a.h5");
     new(&path);
     let mut other = Other::start("hold.py", &[&path, "r+"], &[]);
     assert_eq!(other.line(), "open");
@@ -123,7 +123,7 @@ fn opens_what_it_is_told_to() {
 #[test]
 fn the_variable_switches_locks_off() {
     let folder = Folder::new("variable");
-    let path = folder.file("a.h5");
+    let path = folder.at("a.h5");
     // Version 2 of the superblock has no marks.
     File::create(&path).unwrap().close().unwrap();
     let _writer = File::open_rw(&path).unwrap();
@@ -144,7 +144,7 @@ fn a_mark_of_libhdf5_is_cleared_on_request_only_and_our_own_at_the_next_open() {
         return;
     }
     let folder = Folder::new("marks");
-    let path = folder.file("a.h5");
+    let path = folder.at("a.h5");
     new(&path);
     let mut other = Other::start("hold.py", &[&path, "r+", "die"], &[]);
     assert_eq!(other.line(), "open");
@@ -160,7 +160,7 @@ fn a_mark_of_libhdf5_is_cleared_on_request_only_and_our_own_at_the_next_open() {
     let writer = File::open_rw(&path).unwrap();
     writer.create_group("more").unwrap();
     writer.flush().unwrap();
-    let dead = folder.file("dead.h5");
+    let dead = folder.at("dead.h5");
     std::fs::copy(&path, &dead).unwrap();
     assert!(theirs_opens(&dead, "r", &[]).contains("already open for write"));
     assert!(!File::open(&dead).unwrap().container_info().unwrap().warnings.is_empty());
@@ -176,10 +176,10 @@ fn a_mark_of_libhdf5_is_cleared_on_request_only_and_our_own_at_the_next_open() {
 #[test]
 fn handles_of_one_file_in_one_process_see_each_other() {
     let folder = Folder::new("handles");
-    let path = folder.file("a.h5");
+    let path = folder.at("a.h5");
     let access = new(&path);
     let writer = File::open_rw(&path).unwrap();
-    let other_name = folder.file("b.h5");
+    let other_name = folder.at("b.h5");
     std::fs::hard_link(&path, &other_name).unwrap();
     let (reader, second) = (File::open(&other_name).unwrap(), File::open_rw(&path).unwrap());
     writer.new_dataset::<i32>().shape(3).create("d").unwrap().write_raw(&[1, 2, 3]).unwrap();
@@ -241,7 +241,7 @@ fn libhdf5_reads_while_we_append() {
         return;
     }
     let folder = Folder::new("swmr-ours");
-    let path = folder.file("a.h5");
+    let path = folder.at("a.h5");
     let (file, mut datasets) = growing(&path);
     file.start_swmr().unwrap();
     let count = 600;
@@ -273,7 +273,7 @@ fn we_read_while_libhdf5_appends() {
         return;
     }
     let folder = Folder::new("swmr-theirs");
-    let path = folder.file("a.h5");
+    let path = folder.at("a.h5");
     let count = 600;
     let mut other = Other::start("swmr_write.py", &[&path, &count.to_string(), "3"], &[]);
     assert_eq!(other.line(), "open");
@@ -319,7 +319,7 @@ fn is_complete(dataset: &Dataset, count: usize) -> bool {
 #[test]
 fn our_readers_follow_our_writer_in_another_process_and_this_one() {
     let folder = Folder::new("swmr-both");
-    let path = folder.file("a.h5");
+    let path = folder.at("a.h5");
     let (file, mut datasets) = growing(&path);
     file.start_swmr().unwrap();
     // Readers of the same process share the writer's state.
@@ -352,7 +352,7 @@ fn our_readers_follow_our_writer_in_another_process_and_this_one() {
 #[test]
 fn swmr_needs_a_file_that_can_say_so() {
     let folder = Folder::new("swmr-old");
-    let path = folder.file("old.h5");
+    let path = folder.at("old.h5");
     let file = File::create(&path).unwrap();
     assert_eq!(kind_of(file.start_swmr()), Some(Kind::Invalid));
     file.create_group("still works").unwrap();
@@ -360,7 +360,7 @@ fn swmr_needs_a_file_that_can_say_so() {
     for access in [FileAccess::read().with_swmr(), FileAccess::write().with_swmr()] {
         assert_eq!(kind_of(File::open_with(&path, &access)), Some(Kind::Invalid));
     }
-    let path = folder.file("new.h5");
+    let path = folder.at("new.h5");
     let access = new(&path).with_swmr();
     let file = File::open_with(&path, &access).unwrap();
     assert_eq!(kind_of(file.create_group("no")), Some(Kind::Denied));
@@ -374,7 +374,7 @@ fn swmr_needs_a_file_that_can_say_so() {
 #[test]
 fn the_file_of_many_small_commits_stays_small() {
     let folder = Folder::new("swmr-size");
-    let path = folder.file("a.h5");
+    let path = folder.at("a.h5");
     let access = FileAccess {
         version_low: LibVersion::V110,
         durability: hyperslab::Durability::None,
@@ -423,7 +423,7 @@ fn of_two_writers_without_locks_one_gets_an_error() {
     for low in [LibVersion::Earliest, LibVersion::V18] {
         for elements in [10, 100_000] {
             let folder = Folder::new("unlocked");
-            let path = folder.file("a.h5");
+            let path = folder.at("a.h5");
             let access = FileAccess { version_low: low, ..FileAccess::write() };
             File::create_with(&path, &FileCreate::default(), &access, true).unwrap().close().unwrap();
             // One commits before the other changes anything.

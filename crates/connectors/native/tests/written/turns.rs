@@ -21,7 +21,7 @@ fn libhdf5_reads_what_generators_wrote() {
     let folder = Folder::new("generated");
     for seed in 0..20 {
         let mut generator = Generator::new(seed);
-        let path = folder.file(&format!("{seed}.h5"));
+        let path = folder.at(&format!("{seed}.h5"));
         let c = create(&path, &generator.file_create());
         generator.fill(&*c, c.info().unwrap().root, 60).unwrap();
         // h5dump 1.10 does not know the complex numbers of HDF5 2.0.
@@ -40,12 +40,12 @@ fn libhdf5_reads_every_commit_of_a_life() {
         return;
     }
     let folder = Folder::new("life");
-    let path = folder.file("life.h5");
+    let path = folder.at("life.h5");
     let c = create(&path, &FileCreate::default());
     for step in STEPS {
         step(&*c).unwrap();
         c.commit(Durability::Full).unwrap();
-        let copy = folder.file("copy.h5");
+        let copy = folder.at("copy.h5");
         std::fs::copy(&path, &copy).unwrap();
         assert_read_by_all(&copy);
     }
@@ -58,7 +58,7 @@ fn we_read_what_libhdf5_changed_in_our_files() {
     }
     let folder = Folder::new("changed");
     for steps in 2..=STEPS.len() {
-        let path = folder.file(&format!("{steps}.h5"));
+        let path = folder.at(&format!("{steps}.h5"));
         let c = create(&path, &FileCreate::default());
         STEPS[..steps].iter().for_each(|step| step(&*c).unwrap());
         c.close().unwrap();
@@ -182,7 +182,7 @@ fn files_of_libhdf5_stay_whole_when_we_change_them() {
     let folder = Folder::new("golden");
     for original in golden() {
         let name = original.file_name().unwrap().to_string_lossy().into_owned();
-        let path = folder.file(&name);
+        let path = folder.at(&name);
         std::fs::copy(&original, &path).unwrap();
         let was_dumped = h5dump(&path).is_some_and(|dumped| dumped.is_ok());
         for round in 0..2 {
@@ -212,7 +212,7 @@ fn values_before_the_padding_of_old_headers_can_be_replaced() {
         return;
     }
     let folder = Folder::new("padded");
-    let path = folder.file("old.h5");
+    let path = folder.at("old.h5");
     python("old_attributes.py", &[&path]);
     let c = open(&path, Access::Write).unwrap();
     let root = c.info().unwrap().root;

@@ -77,7 +77,7 @@ fn write(c: &dyn Container, references: &[Reference]) {
 #[test]
 fn empty_texts_and_sequences_of_references_are_stored_as_libhdf5_stores_them() {
     let folder = Folder::new("values");
-    let (path, theirs) = (folder.file("ours.h5"), folder.file("theirs.h5"));
+    let (path, theirs) = (folder.at("ours.h5"), folder.at("theirs.h5"));
     let access = &FileAccess { version_low: LibVersion::V200, ..FileAccess::write() };
     let create = &FileCreate::default();
     let op = ContainerCreate { truncate: true, ..ContainerCreate::new(&path, create, access) };

@@ -15,7 +15,7 @@ const SEGMENT_BLOCKS: usize = 64;
 /// Fundamental sequence that means "zero blocks up to the end of the segment".
 const REST_OF_SEGMENT: u64 = 4;
 
-/// What coder and decoder must agree on.
+/// The settings that coder and decoder share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     /// 1 to 32.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Once};
 
 use crate::{Error, Result};
 
-/// What to do about a damaged index.
+/// The advice about a damaged index.
 const HELP: &str = "`hyperslab check` says what can still be read; restore the rest from a copy";
 
 /// Returns the error of a damaged index.
@@ -89,7 +89,7 @@ impl Engine {
         self.caught(work)
     }
 
-    /// The same for what must be done in any case: a panic that came before is no reason not to release something.
+    /// Runs what must be done in any case: a panic that came before is no reason not to release something.
     pub(super) fn release(&self, work: impl FnOnce()) {
         // No one is left who could be told.
         let _ = self.caught(|| {

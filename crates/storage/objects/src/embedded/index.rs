@@ -19,9 +19,9 @@ use crate::{Error, Result, bytes};
 
 pub(super) type Bytes = &'static [u8];
 
-/// What a dkey holds, under its object's identity and its bytes: all its akeys, or that they are spread.
+/// The content of dkeys, under the object's identity and the dkey: all akeys, or that they are spread.
 const DKEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("dkeys");
-/// What an akey that is spread holds, under its dkey's key and its bytes.
+/// The content of spread akeys, under the dkey's key and the akey.
 const AKEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("akeys");
 /// Numbers of the container.
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
@@ -72,7 +72,7 @@ impl Drop for Index {
     }
 }
 
-/// What one commit changes.
+/// The changes of one commit.
 pub(super) struct Commit<'a> {
     pub(super) changes: &'a Changes,
     pub(super) numbers: &'a [(Number, u64)],

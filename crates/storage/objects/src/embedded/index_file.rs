@@ -26,9 +26,9 @@ use super::pages;
 use super::reserve::Reserve;
 use crate::layout::sums;
 
-/// What redb's files begin with.
+/// The signature of redb's files.
 const REDB: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
-/// What the sectors of the head begin with.
+/// The signature of the head's sectors.
 const MARK: &[u8; 8] = b"HSLBIDX\x01";
 /// Bytes of such a sector.
 const SECTOR: u64 = 4096;
@@ -79,7 +79,7 @@ pub(super) struct IndexFile {
     start: u64,
     head: Mutex<Head>,
     overlay: RwLock<Option<Overlay>>,
-    /// What waits until there is space.
+    /// Steps that wait until there is space.
     waiting: Mutex<Vec<Step<'static>>>,
     /// Whether nothing is ever written to the file.
     is_read_only: bool,

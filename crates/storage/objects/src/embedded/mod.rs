@@ -171,11 +171,10 @@ impl EmbeddedPool {
 
     /// Returns the pool's folder, whose path may be a link: the user gave it.
     fn dir(&self) -> Result<Dir> {
-        let path = fs::canonicalize(&self.folder).map_err(|error| match error.kind() {
+        Dir::open_real(&self.folder).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Error::NotFound(format!("there is no folder {}", self.folder.display())),
             _ => io("open", &self.folder)(error),
-        })?;
-        Dir::open(&path).map_err(io("open", &path))
+        })
     }
 
     /// Returns the folder of a container that is there, always with the same path.

@@ -63,14 +63,14 @@ impl Changes {
     }
 }
 
-/// What readers see: the first of the three that knows a dkey.
+/// The view of readers: the first of the three that knows a dkey.
 #[derive(Debug)]
 pub(super) struct View {
     /// Changes that wait for a flush.
     pub(super) waiting: Changes,
     /// Changes that are being committed.
     pub(super) flushing: Arc<Changes>,
-    /// What was committed.
+    /// The committed content.
     pub(super) committed: Arc<Snapshot>,
     /// About the bytes that `waiting` takes.
     pub(super) weight: usize,
@@ -82,7 +82,7 @@ impl View {
         View { waiting: Changes::default(), flushing, committed: Arc::new(committed), weight: 0 }
     }
 
-    /// What waits is being committed from now on.
+    /// Begins to commit what waits.
     pub(super) fn begin_flush(&mut self) {
         self.flushing = Arc::new(std::mem::take(&mut self.waiting));
         self.weight = 0;
@@ -187,7 +187,7 @@ impl View {
 #[derive(Debug)]
 pub(super) struct Dkey<'a> {
     dkey: &'a [u8],
-    /// What is not committed, the newest first.
+    /// The content that is not committed, the newest first.
     layers: [Option<&'a Content>; 2],
     committed: &'a Snapshot,
 }

@@ -57,7 +57,7 @@ impl Slot {
     }
 }
 
-/// What an akey of a row holds.
+/// The content of an akey of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AkeyValue<'a> {
     Single(&'a [u8]),
@@ -81,7 +81,7 @@ impl<'a> From<&'a Value> for AkeyValue<'a> {
     }
 }
 
-/// What changed of a dkey whose akeys are spread: `None` removes one.
+/// The changes of a dkey whose akeys are spread: `None` removes one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spread {
     pub(super) akeys: BTreeMap<Box<[u8]>, Option<Value>>,
@@ -89,7 +89,7 @@ pub(super) struct Spread {
     pub(super) is_whole: bool,
 }
 
-/// What a dkey holds, or how it changes.
+/// The content of a dkey, or its change.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Row(Row),

@@ -3,7 +3,7 @@
 use crate::layout::sums;
 use crate::{Error, Result};
 
-/// What an entry with a checksum begins with. Entries of older programs begin with a small number and have none.
+/// The first byte of an entry with a checksum. Entries of older programs begin with a small number and have none.
 const SEALED: u8 = 0xc5;
 const HEAD_BYTES: usize = 5;
 

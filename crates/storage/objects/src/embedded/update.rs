@@ -21,7 +21,7 @@ use crate::{Change, Condition, Error, ObjectId, Result, Update};
 struct Named<'a> {
     shared: &'a Shared,
     key: Vec<u8>,
-    /// What the dkey holds, where nothing of it waits yet.
+    /// The content of the dkey, if no change of it waits yet.
     base: Option<Content>,
     /// Sorted.
     akeys: Vec<Entry<'a>>,
@@ -188,7 +188,7 @@ impl Shared {
         }
     }
 
-    /// What no commit knows of is free at once, the rest after the next flush.
+    /// Frees what no commit has at once, and the rest after the next flush.
     fn finish(&self, writer: Writer<'_>) {
         let (now, later) = writer.done();
         far::give(self.space_if_known(), &now);

@@ -201,7 +201,7 @@ impl Extent {
     }
 }
 
-/// What an extent had and its parts do not have any more.
+/// Releases what an extent had and its parts do not have any more.
 fn release(extent: &Extent, parts: &[Extent], size: u64, released: &mut Vec<Released>) {
     let mut from = extent.start;
     let inside = parts.iter().filter(|part| extent.start <= part.start && part.end <= extent.end);

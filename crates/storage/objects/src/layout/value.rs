@@ -35,10 +35,10 @@ pub(crate) struct DataRange {
 /// A place that is no longer needed.
 pub(crate) type Released = DataRange;
 
-/// What was committed is of an epoch that never is the current one.
+/// The epoch of committed values, which never is the current one.
 const COMMITTED: u64 = 0;
 
-/// What the stored form of a small single value begins with.
+/// The first byte of a small single value as it is stored.
 pub(crate) const SINGLE: u8 = 0;
 const FAR: u8 = 1;
 const NEAR_ARRAY: u8 = 2;

@@ -47,7 +47,7 @@ pub(crate) struct Writer<'a> {
     epoch: u64,
     taken: Vec<DataRange>,
     released: Vec<Released>,
-    /// What was written over: where an update fails, other bytes may be there now.
+    /// Ranges that were written over: if an update fails, other bytes may be there now.
     overwritten: Vec<DataRange>,
 }
 

@@ -11,7 +11,7 @@ use super::records::Records;
 use crate::check::{self, Before, Shape};
 use crate::{Change, Error, Fetch, Mode, ObjectId, Phase, Result, Size, Store, Update};
 
-/// What an akey holds.
+/// The content of an akey.
 #[derive(Debug)]
 enum Value {
     Single(Vec<u8>),
@@ -21,7 +21,7 @@ enum Value {
 type Akeys = BTreeMap<Vec<u8>, Value>;
 type Objects = BTreeMap<ObjectId, BTreeMap<Vec<u8>, Akeys>>;
 
-/// What all handles of a container share.
+/// The state that all handles of a container share.
 #[derive(Debug)]
 pub(super) struct Container {
     objects: RwLock<Objects>,

@@ -52,7 +52,7 @@ pub(super) struct Core {
     fresh: Mutex<NewObjects>,
     sharded: RwLock<HashSet<ObjectId>>,
     /// Data objects that no one needs after the next flush.
-    pub(super) doomed: Mutex<Vec<u64>>,
+    pub(super) pending_free: Mutex<Vec<u64>>,
     /// Keys that were put into heads since they were counted.
     pub(super) puts: Mutex<HashMap<ObjectId, usize>>,
     /// Hashes of akeys that were seen as arrays: a single value must not replace them unasked.
@@ -87,7 +87,7 @@ impl Core {
             data_numbers: Mutex::new(0..0),
             fresh: Mutex::new(NewObjects { created, ..NewObjects::default() }),
             sharded: RwLock::default(),
-            doomed: Mutex::default(),
+            pending_free: Mutex::default(),
             puts: Mutex::default(),
             arrays: Mutex::default(),
             listed: Mutex::default(),

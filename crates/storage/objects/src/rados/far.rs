@@ -6,7 +6,7 @@ use super::{AT_ONCE, STRIPE_BYTES, failed};
 use crate::layout::writer::{Far, ReadRange};
 use crate::{Error, Result};
 
-/// What a key holds at most: an object of its own costs another round trip.
+/// Bytes of a key's value at most: an object of its own costs another round trip.
 const NEAR_BYTES_MAX: u64 = 8 << 10;
 const WINDOW_BYTES: u64 = 256 << 10;
 

@@ -31,7 +31,7 @@ pub(super) struct Flight(Mutex<Queue>);
 
 impl Queue {
     /// Forgets what ended.
-    fn settle(&mut self) {
+    fn remove_complete(&mut self) {
         while self.entries.front().is_some_and(|entry| entry.completion.is_complete()) {
             let Some(entry) = self.entries.pop_front() else { return };
             self.bytes -= entry.bytes;
@@ -53,13 +53,13 @@ impl Flight {
         let mut queue = self.lock();
         queue.entries.push_back(Entry { number, bytes, completion: Arc::new(completion) });
         queue.bytes += bytes;
-        queue.settle();
+        queue.remove_complete();
         while queue.bytes > BYTES_MAX {
             let Some(oldest) = queue.entries.front().map(|entry| entry.completion.clone()) else { return };
             drop(queue);
             oldest.wait();
             queue = self.lock();
-            queue.settle();
+            queue.remove_complete();
         }
     }
 
@@ -78,7 +78,7 @@ impl Flight {
     pub(super) fn wait(&self) -> Result<(), Code> {
         self.wait_for(|_| true);
         let mut queue = self.lock();
-        queue.settle();
+        queue.remove_complete();
         queue.failed.map_or(Ok(()), Err)
     }
 }

@@ -40,7 +40,7 @@ impl Core {
             self.flush_phase(*phase, &together, epoch)?;
         }
         self.weight.store(0, Ordering::Relaxed);
-        self.remove_doomed();
+        self.remove_pending_free();
         self.shard_large()
     }
 
@@ -120,7 +120,7 @@ impl Core {
             if let Err(failure) = akey.learn(name, base) {
                 error.get_or_insert(failure);
                 let given_up = pending.remove(*id);
-                lock(&self.doomed)
+                lock(&self.pending_free)
                     .extend(given_up.iter().flat_map(|dkey| dkey.akeys.values()).flat_map(Akey::wasted));
             }
         }
@@ -163,7 +163,8 @@ impl Core {
     }
 
     fn note_arrived(&self, id: &DkeyId, dkey: &Dkey) {
-        lock(&self.doomed).extend(dkey.akeys.values().filter(|akey| akey.changed).flat_map(Akey::doomed));
+        lock(&self.pending_free)
+            .extend(dkey.akeys.values().filter(|akey| akey.changed).flat_map(Akey::pending_free));
         self.note_keys(id, dkey);
         self.set_stored([id.0].into_iter());
         *lock(&self.puts).entry(id.0).or_default() += dkey.akeys.len();
@@ -175,7 +176,7 @@ impl Core {
             return Err(error);
         }
         let Some(mut dkey) = self.pending().get(id).cloned() else { return Ok(()) };
-        let sent = self.settle(id, &mut dkey, epoch);
+        let sent = self.send_change(id, &mut dkey, epoch);
         if matches!(sent, Ok(()) | Err(Error::Condition(_))) {
             self.pending_mut().remove(id);
         }
@@ -183,7 +184,7 @@ impl Core {
     }
 
     /// Sends changes of one dkey until no other caller is faster.
-    pub(super) fn settle(&self, id: &DkeyId, dkey: &mut Dkey, epoch: u64) -> Result<()> {
+    pub(super) fn send_change(&self, id: &DkeyId, dkey: &mut Dkey, epoch: u64) -> Result<()> {
         for _ in 0..TRIES_MAX {
             self.flight.wait().map_err(failed("write to the cluster"))?;
             let home = self.homes(&[(id.0, &id.1)])?.into_iter().next();
@@ -200,7 +201,7 @@ impl Core {
                 }
             }
             if let Err(error) = self.learn_again(id, dkey, epoch) {
-                lock(&self.doomed).extend(dkey.akeys.values().flat_map(Akey::wasted));
+                lock(&self.pending_free).extend(dkey.akeys.values().flat_map(Akey::wasted));
                 return Err(error);
             }
         }
@@ -258,16 +259,16 @@ impl Core {
     }
 
     /// Removes data objects that no one needs. What fails stays for the next time.
-    pub(super) fn remove_doomed(&self) {
-        let doomed = std::mem::take(&mut *lock(&self.doomed));
+    pub(super) fn remove_pending_free(&self) {
+        let pending_free = std::mem::take(&mut *lock(&self.pending_free));
         let remove = Write { remove: true, ..Write::default() };
-        for part in doomed.chunks(AT_ONCE) {
+        for part in pending_free.chunks(AT_ONCE) {
             let begun: Vec<_> =
                 part.iter().map(|number| self.names.begin(&far::data(*number), &remove)).collect();
             for (number, begun) in part.iter().zip(begun) {
                 let code = begun.map_or_else(|code| code, |begun| begun.wait());
                 if code < 0 && code != NOT_FOUND {
-                    lock(&self.doomed).push(*number);
+                    lock(&self.pending_free).push(*number);
                 }
             }
         }

@@ -113,7 +113,7 @@ struct RadosPool {
     head_keys_max: usize,
 }
 
-/// What is known of a container.
+/// The status of a container.
 enum ContainerStatus {
     Missing,
     /// It is being destroyed, or that was interrupted.
@@ -207,7 +207,7 @@ impl Pool for RadosPool {
         match names.write(CONTAINER, &write) {
             Ok(()) => Ok(self.store(names, Mode::ReadWrite, true)),
             Err(CANCELED) => Err(Error::Exists(format!("container {id} is in pool {} already", self.pool))),
-            Err(code) => Err(failed("make a container")(code)),
+            Err(code) => Err(failed("create a container")(code)),
         }
     }
 

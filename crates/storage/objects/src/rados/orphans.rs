@@ -26,8 +26,8 @@ impl Core {
         drop(waiting);
         orphans.retain(|number| !used.contains(number));
         if remove {
-            lock(&self.doomed).extend(&orphans);
-            self.remove_doomed();
+            lock(&self.pending_free).extend(&orphans);
+            self.remove_pending_free();
         }
         Ok(orphans.len() as u64)
     }

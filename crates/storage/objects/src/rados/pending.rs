@@ -13,7 +13,7 @@ use crate::{Change, Condition, ObjectId, Phase, Result};
 /// A dkey's place in the order of everything that waits.
 pub(super) type DkeyId = (ObjectId, Vec<u8>);
 
-/// What waits, by object and dkey.
+/// Pending changes, by object and dkey.
 pub(super) type Pending = BTreeMap<DkeyId, Dkey>;
 
 /// Changes of one dkey: they arrive together.
@@ -27,11 +27,11 @@ pub(super) struct Dkey {
 /// An akey that changes, or that a condition looks at.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Akey {
-    /// What it becomes.
+    /// The new value.
     pub(super) value: Option<Value>,
-    /// What the cluster had when it was looked at.
+    /// The value in the cluster when it was read.
     pub(super) base: Option<Vec<u8>>,
-    /// What a condition asked of the cluster's value.
+    /// The condition on the value in the cluster.
     pub(super) guard: Option<Guard>,
     pub(super) changed: bool,
     /// Whether the cluster was not asked yet: a value that is replaced whole can wait with that until the flush.
@@ -151,7 +151,7 @@ impl Akey {
     }
 
     /// Data objects that no one needs once the change arrived.
-    pub(super) fn doomed(&self) -> Vec<u64> {
+    pub(super) fn pending_free(&self) -> Vec<u64> {
         let kept = numbers(self.value.as_ref());
         self.taken.difference(&kept).copied().collect()
     }

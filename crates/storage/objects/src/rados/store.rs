@@ -157,7 +157,7 @@ impl Store for RadosStore {
         }
         let mut dkey = Dkey { phase: update.phase, akeys: BTreeMap::new() };
         dkey.merge(update.phase, self.core.applied(update, akeys, *epoch)?);
-        self.core.settle(&id, &mut dkey, *epoch)
+        self.core.send_change(&id, &mut dkey, *epoch)
     }
 
     fn fetch(&self, fetches: &mut [Fetch<'_>]) -> Result<()> {

@@ -13,10 +13,10 @@ use crate::layout::value::Value;
 use crate::layout::writer::{self, Far, ReadRange, Writer};
 use crate::{Change, Condition, ObjectId, Phase, Result, Update};
 
-/// What waits takes about so much memory before content is flushed early.
+/// The memory of pending content before it is flushed early, roughly.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
-/// What the cluster has for akeys.
+/// The values of akeys in the cluster.
 pub(super) type Bases<'a> = HashMap<Wanted<'a>, Option<Vec<u8>>>;
 
 /// Akeys that an update looks at: a value that is replaced whole, without a condition, need not be known.
@@ -120,7 +120,7 @@ impl Core {
             if let Err(error) = akey.apply(group, &mut writer) {
                 let taken = writer.undo();
                 let numbers = taken.iter().map(|place| place.at / super::STRIPE_BYTES);
-                lock(&self.doomed).extend(numbers);
+                lock(&self.pending_free).extend(numbers);
                 return Err(error);
             }
         }

@@ -20,7 +20,7 @@ pub(super) struct Replacement {
     old: Option<Metadata>,
 }
 
-/// What an earlier run left, as it is open: a caller that puts a link in its place leads no one anywhere.
+/// The remains of an earlier run, open: a link that is put in their place leads nowhere.
 pub(super) enum LeftOver {
     /// A file, in its folder.
     File { file: File, dir: Dir, name: PathBuf },
@@ -29,11 +29,10 @@ pub(super) enum LeftOver {
 }
 
 impl LeftOver {
-    /// Returns the path by which it is opened. `is_replaced` says that a container is written as a new file each time, next to itself.
-    pub(super) fn path(&self, is_replaced: bool) -> PathBuf {
+    /// Returns the path by which it is opened.
+    pub(super) fn path(&self) -> PathBuf {
         match self {
             LeftOver::Dir(dir) => dir.pinned(),
-            LeftOver::File { dir, name, .. } if is_replaced => dir.pinned().join(name),
             LeftOver::File { file, dir, name } => dir.pinned_file(name, file),
         }
     }
@@ -127,13 +126,28 @@ impl Replacement {
         left().map_err(|e: io::Error| Error::io("go on with a copy", &e).with("path", path.display()))
     }
 
-    /// Removes a file that an earlier run left: itself, whatever it is.
-    pub(super) fn remove_left(&self, path: &Path) -> Result<()> {
-        let removed = self.dir().and_then(|dir| dir.remove_file(Self::name(path)?));
-        removed.map_err(|e| failed(&e, path))
+    /// Removes what a copy left under a name in the same folder. A file or a link goes itself, whatever it leads to. A folder is
+    /// opened first and emptied by `delete`, which gets a path that leads to this very folder; then its name goes.
+    pub(super) fn remove_left(&self, path: &Path, delete: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        let io = |e: io::Error| failed(&e, path);
+        let (dir, name) = (self.dir().map_err(io)?, Self::name(path).map_err(io)?);
+        let removed = match dir.find(name).map_err(io)? {
+            None => Ok(()),
+            Some(found) if found.is_dir() => {
+                let left = dir.dir(name).map_err(io)?;
+                delete(&left.pinned())?;
+                dir.remove_dir(name)
+            }
+            Some(_) => dir.remove_file(name),
+        };
+        match removed {
+            // A connector may remove its folder, too.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(io),
+        }
     }
 
-    /// What is written may be seen by those who may see what it replaces, from the start.
+    /// Gives what is written the permissions of what it replaces, from the start.
     pub(super) fn keep_mode(&self, temporary: &Path) -> Result<()> {
         let kept = || {
             let (dir, name) = (self.dir()?, Self::name(temporary)?);
@@ -161,7 +175,7 @@ impl Replacement {
         put().map_err(|e: io::Error| failed(&e, &self.path))
     }
 
-    /// Returns a folder cannot be renamed over another one: the old one goes out of the way first.
+    /// Renames a folder over another one. The old one is moved out of the way first; returns where it is.
     fn exchange(&self, dir: &Dir, from: &Path, to: &Path) -> io::Result<PathBuf> {
         let names = (0..ATTEMPTS_MAX).map(|n| match n {
             0 => self.named(&format!(".{}.old", std::process::id())),
@@ -188,5 +202,43 @@ pub(super) fn refuse_link(path: &Path) -> Result<()> {
             Err(error.with("problem", "a symbolic link stands there; remove it"))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_that_is_put_in_the_place_of_a_folder_is_not_followed_when_it_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (partial, other) = (at("x.partial"), at("other"));
+        for path in [&partial, &other] {
+            std::fs::create_dir(path).unwrap();
+            std::fs::write(path.join("data"), "data").unwrap();
+        }
+        let replacement = Replacement::new(at("x")).unwrap();
+        let removed = replacement.remove_left(&partial, |pinned| {
+            std::fs::rename(&partial, at("aside")).unwrap();
+            symlink(&other, &partial).unwrap();
+            std::fs::remove_file(pinned.join("data")).unwrap();
+            Ok(())
+        });
+        assert!(removed.is_err(), "what was put there stays");
+        assert!(other.join("data").exists() && !at("aside").join("data").exists());
+    }
+
+    #[test]
+    fn a_link_is_removed_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("other")).unwrap();
+        symlink(at("other"), at("x.partial")).unwrap();
+        let replacement = Replacement::new(at("x")).unwrap();
+        replacement.remove_left(&at("x.partial"), |_| panic!("no folder is there")).unwrap();
+        assert!(at("other").is_dir() && !at("x.partial").is_symlink());
     }
 }

@@ -61,13 +61,13 @@ pub(super) struct Output {
     remains: PartialCopy,
 }
 
-/// What a copy leaves behind until it is finished.
+/// The remains of a copy until it is finished.
 struct PartialCopy {
     /// Where it is written.
     location: String,
-    /// What it takes the place of.
+    /// The container that it replaces.
     replaced: Option<Replacement>,
-    /// Nothing is to be taken away when it is dropped.
+    /// Nothing is removed when it is dropped.
     is_kept: bool,
 }
 
@@ -82,8 +82,12 @@ fn replaced_at(location: &str) -> Result<Option<Replacement>> {
 
 /// Opens what an earlier run left, and nothing that was put in its place since.
 fn open_left(left: &LeftOver, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
-    let is_replaced = Location::parse(location).connector.as_deref() == Some("json");
-    registry().open(&at_path(location, &left.path(is_replaced)), access)
+    registry().open(&at_path(location, &left.path()), access)
+}
+
+/// Deletes what a copy left next to its place, and nothing that was put there since.
+fn delete_left(replaced: &Replacement, location: &str, path: &Path) -> Result<()> {
+    replaced.remove_left(path, |pinned| registry().delete(&at_path(location, pinned), &FileAccess::write()))
 }
 
 /// Returns the same kind of container at another path.
@@ -128,7 +132,7 @@ impl Output {
             // Never through something that stands there, a symbolic link among others.
             match make(&temporary, create, &access, false, lost) {
                 Err(error) if error.kind() == Kind::Exists => {}
-                made => return Self::beside((made?, &path), temporary, replaced, false),
+                made => return Self::next_to_target((made?, &path), temporary, replaced, false),
             }
         }
         Err(Error::exists("create container").with("problem", "all names for it are taken"))
@@ -156,20 +160,18 @@ impl Output {
         let path = replaced.resumed();
         refuse_link(&path)?;
         let temporary = at_path(location, &path);
-        let container = match (notes.exists(), replaced.left(&path)?) {
-            (true, Some(left)) => open_left(&left, location, &access)?,
-            (true, None) => return Err(Error::not_found("go on with a copy").with("path", path.display())),
-            (false, left) => {
+        let container = match notes.exists() {
+            true => {
+                let missing = || Error::not_found("go on with a copy").with("path", path.display());
+                open_left(&replaced.left(&path)?.ok_or_else(missing)?, location, &access)?
+            }
+            false => {
                 // What a copy without notes left begins anew; nothing that stands there is written through.
-                match left {
-                    Some(LeftOver::File { .. }) => replaced.remove_left(&path)?,
-                    Some(LeftOver::Dir(_)) => registry().delete(&temporary, &FileAccess::write())?,
-                    None => {}
-                }
+                delete_left(&replaced, location, &path)?;
                 make(&temporary, create, &access, false, lost)?
             }
         };
-        Ok((Self::beside((container, &path), temporary, replaced, true)?, notes))
+        Ok((Self::next_to_target((container, &path), temporary, replaced, true)?, notes))
     }
 
     /// Returns a container that is written where it stays.
@@ -203,7 +205,7 @@ impl Output {
     }
 
     /// Returns a container that is written next to its place.
-    fn beside(
+    fn next_to_target(
         (container, path): (Arc<dyn Container>, &Path),
         location: String,
         replaced: Replacement,
@@ -220,13 +222,13 @@ impl Output {
 
     /// Commits, writes what stands before a file's content, and gives the container its name.
     pub(super) fn finish(mut self, user_block: &[u8]) -> Result<()> {
-        // A layer may have gone on without something, such as a copy elsewhere.
-        let told = self.container.info()?;
-        let others = told.warnings.iter().filter(|warning| *warning != UNFINISHED_WARNING);
+        // A layer may have gone on without something, such as a second copy.
+        let info = self.container.info()?;
+        let others = info.warnings.iter().filter(|warning| *warning != UNFINISHED_WARNING);
         others.for_each(|warning| eprintln!("hyperslab copy: {warning}"));
         clear_unfinished(self.container())?;
         self.container.close()?;
-        self.remains.put(held_user_block(&told.connector, user_block))
+        self.remains.put(held_user_block(&info.connector, user_block))
     }
 }
 
@@ -252,7 +254,8 @@ impl PartialCopy {
             }
             if let Some(old) = replaced.put(&path)? {
                 // The new one is in place; what is left of the old one only takes space.
-                remove(&at_path(&self.location, &old), "the container that was replaced");
+                let removed = delete_left(replaced, &self.location, &old);
+                tell_left(&at_path(&self.location, &old), "the container that was replaced", removed);
             }
         }
         self.is_kept = true;
@@ -266,16 +269,24 @@ fn write_user_block(replaced: &Replacement, path: &Path, user_block: &[u8]) -> s
     file.sync_all()
 }
 
-fn remove(location: &str, what: &str) {
-    if let Err(error) = registry().delete(location, &FileAccess::write()) {
+/// Says what could not be removed.
+fn tell_left(location: &str, what: &str, removed: Result<()>) {
+    if let Err(error) = removed {
         eprintln!("hyperslab copy: {}: {what} is left: {error}", shown(location));
     }
 }
 
 impl Drop for PartialCopy {
     fn drop(&mut self) {
-        if !self.is_kept {
-            remove(&self.location, "an unfinished copy");
+        if self.is_kept {
+            return;
         }
+        let removed = match &self.replaced {
+            Some(replaced) => {
+                delete_left(replaced, &self.location, &to_path(&Location::parse(&self.location).path))
+            }
+            None => registry().delete(&self.location, &FileAccess::write()),
+        };
+        tell_left(&self.location, "an unfinished copy", removed);
     }
 }

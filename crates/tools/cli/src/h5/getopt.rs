@@ -24,9 +24,9 @@ pub(crate) struct Spec {
     pub(crate) takes: Takes,
 }
 
-/// What was found on the command line.
+/// An option or the files of a command line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum Argument {
     /// An option with its argument.
     Option(char, Option<String>),
     /// The first word that is no option; all others follow it.
@@ -50,41 +50,41 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns the next option, or the file names at the end; an error is a message for the user.
-    pub(crate) fn next(&mut self) -> Result<Found, String> {
+    pub(crate) fn next(&mut self) -> Result<Argument, String> {
         if !self.letters.is_empty() {
             return self.short();
         }
-        let Some(word) = self.words.get(self.at) else { return Ok(Found::Files(Vec::new())) };
+        let Some(word) = self.words.get(self.at) else { return Ok(Argument::Files(Vec::new())) };
         if let Some(long) = word.strip_prefix("--") {
             if long.is_empty() {
-                return Ok(Found::Files(self.words[self.at + 1..].to_vec()));
+                return Ok(Argument::Files(self.words[self.at + 1..].to_vec()));
             }
             self.at += 1;
             return self.long(long);
         }
         if word.len() < 2 || !word.starts_with('-') {
-            return Ok(Found::Files(self.words[self.at..].to_vec()));
+            return Ok(Argument::Files(self.words[self.at..].to_vec()));
         }
         self.at += 1;
         self.letters = word.chars().skip(1).collect();
         self.short()
     }
 
-    fn short(&mut self) -> Result<Found, String> {
+    fn short(&mut self) -> Result<Argument, String> {
         let letter = self.letters.remove(0);
         let spec = self.specs.iter().find(|s| s.letter == letter);
         let spec = spec.ok_or_else(|| format!("unknown option \"-{letter}\""))?;
         if spec.takes == Takes::Nothing {
-            return Ok(Found::Option(letter, None));
+            return Ok(Argument::Option(letter, None));
         }
         let attached: String = self.letters.drain(..).collect();
         if !attached.is_empty() {
-            return Ok(Found::Option(letter, Some(attached)));
+            return Ok(Argument::Option(letter, Some(attached)));
         }
         self.argument(spec, &format!("-{letter}"))
     }
 
-    fn argument(&mut self, spec: &Spec, shown: &str) -> Result<Found, String> {
+    fn argument(&mut self, spec: &Spec, shown: &str) -> Result<Argument, String> {
         let next = self.words.get(self.at);
         let last = self.at + 1 >= self.words.len();
         let usable = match spec.takes {
@@ -95,14 +95,14 @@ impl<'a> Scanner<'a> {
         match next {
             Some(word) if usable => {
                 self.at += 1;
-                Ok(Found::Option(spec.letter, Some(word.clone())))
+                Ok(Argument::Option(spec.letter, Some(word.clone())))
             }
             _ if spec.takes == Takes::Argument => Err(format!("option \"{shown}\" needs an argument")),
-            _ => Ok(Found::Option(spec.letter, None)),
+            _ => Ok(Argument::Option(spec.letter, None)),
         }
     }
 
-    fn long(&mut self, word: &str) -> Result<Found, String> {
+    fn long(&mut self, word: &str) -> Result<Argument, String> {
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (word, None),
@@ -110,9 +110,9 @@ impl<'a> Scanner<'a> {
         let spec = self.find_long(name).ok_or_else(|| format!("unknown option \"--{name}\""))?;
         match (spec.takes, value) {
             (Takes::Nothing, Some(_)) => Err(format!("option \"--{name}\" takes no argument")),
-            (_, Some(value)) => Ok(Found::Option(spec.letter, Some(value))),
+            (_, Some(value)) => Ok(Argument::Option(spec.letter, Some(value))),
             (Takes::Argument, None) => self.argument(&spec, &format!("--{name}")),
-            (_, None) => Ok(Found::Option(spec.letter, None)),
+            (_, None) => Ok(Argument::Option(spec.letter, None)),
         }
     }
 
@@ -135,20 +135,20 @@ mod tests {
         Spec { letter: 'o', names: &["output"], takes: Takes::Perhaps },
     ];
 
-    fn all(words: &[&str]) -> Vec<Result<Found, String>> {
+    fn all(words: &[&str]) -> Vec<Result<Argument, String>> {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
         let mut scanner = Scanner::new(&words, SPECS);
         let mut found = Vec::new();
         loop {
             found.push(scanner.next());
-            if matches!(found.last(), Some(Ok(Found::Files(_)) | Err(_))) {
+            if matches!(found.last(), Some(Ok(Argument::Files(_)) | Err(_))) {
                 return found;
             }
         }
     }
 
-    fn option(letter: char, value: Option<&str>) -> Result<Found, String> {
-        Ok(Found::Option(letter, value.map(str::to_owned)))
+    fn option(letter: char, value: Option<&str>) -> Result<Argument, String> {
+        Ok(Argument::Option(letter, value.map(str::to_owned)))
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
             assert_eq!(*found, option('d', Some(value)));
         }
         assert_eq!(found[4..6], [option('p', None), option('d', Some("f"))]);
-        assert_eq!(found[6], Ok(Found::Files(vec!["x.h5".into(), "-p".into()])));
+        assert_eq!(found[6], Ok(Argument::Files(vec!["x.h5".into(), "-p".into()])));
     }
 
     #[test]

@@ -6,20 +6,16 @@ mod child;
 mod make;
 mod terminals;
 
-use std::path::PathBuf;
-
-/// A folder that goes when the test ends.
-pub(crate) struct Folder(PathBuf);
+/// A folder for containers.
+pub(crate) struct Folder(testkit::Folder);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("hyperslab-bomb-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        Folder(testkit::Folder::new(name))
     }
 
     pub(crate) fn at(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
+        self.0.at(name)
     }
 
     /// The place of a location such as `raw:folder/` in this folder.
@@ -32,15 +28,9 @@ impl Folder {
     }
 
     pub(crate) fn remove(&self, location: &str) {
-        let path = self.0.join(location.rsplit(':').next().unwrap_or(location));
+        let path = self.0.path().join(location.rsplit(':').next().unwrap_or(location));
         let _ = std::fs::remove_dir_all(&path);
         let _ = std::fs::remove_file(&path);
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

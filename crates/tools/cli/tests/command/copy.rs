@@ -1,42 +1,9 @@
 //! `hyperslab copy` and `repack`: what comes out is what h5diff takes for the same.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("hyperslab-copy-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).unwrap().flatten();
-        entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn hyperslab(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hyperslab")).args(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn done(arguments: &[&str]) {
-    let output = hyperslab(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
+use super::common::{Folder, done, hyperslab};
 
 /// Files that h5diff 1.10 can read; nothing where there are none.
 fn golden() -> Vec<PathBuf> {
@@ -72,7 +39,7 @@ fn assert_same(a: &str, b: &str) {
 fn copies_of_whole_files_are_the_same() {
     let folder = Folder::new("whole");
     for (n, path) in golden().iter().enumerate() {
-        let (from, to) = (path.display().to_string(), folder.file(&format!("{n}.h5")));
+        let (from, to) = (path.display().to_string(), folder.at(&format!("{n}.h5")));
         done(&["copy", &from, &to]);
         assert_same(&from, &to);
         assert!(!hyperslab(&["copy", &from, &to]).status.success(), "an existing file is not replaced");
@@ -92,7 +59,7 @@ fn repacked_files_are_the_same() {
     ];
     for path in golden().iter().filter(|p| p.to_string_lossy().contains("layouts")) {
         for (n, way) in ways.iter().enumerate() {
-            let (from, to) = (path.display().to_string(), folder.file(&format!("{n}.h5")));
+            let (from, to) = (path.display().to_string(), folder.at(&format!("{n}.h5")));
             done(&[&["repack"], *way, &[&from, &to]].concat());
             let ours = hyperslab(&["diff", &from, &to]);
             let text = String::from_utf8_lossy(&ours.stdout);
@@ -110,13 +77,13 @@ fn objects_go_into_files_that_are_there() {
     let Some(path) = golden().into_iter().find(|p| p.to_string_lossy().contains("groups-v108")) else {
         return;
     };
-    let (from, to) = (path.display().to_string(), folder.file("objects.h5"));
+    let (from, to) = (path.display().to_string(), folder.at("objects.h5"));
     done(&["copy", &from, &to]);
     done(&["copy", "-s", "/deep", "-d", "/more/deep again", "-p", &from, &to]);
     done(&["diff", &from, &to, "/deep", "/more/deep again"]);
     let taken = hyperslab(&["copy", "-s", "/deep", "-d", "/more/deep again", &from, &to]);
     assert!(!taken.status.success());
-    let missing = hyperslab(&["copy", "-s", "/not there", "-d", "/x", &from, &folder.file("new.h5")]);
+    let missing = hyperslab(&["copy", "-s", "/not there", "-d", "/x", &from, &folder.at("new.h5")]);
     assert!(!missing.status.success());
     assert_eq!(folder.names(), ["objects.h5"]);
 }

@@ -1,28 +1,10 @@
 //! `hyperslab log`, `compact`, and copies out of a log.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use hyperslab::File;
 
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn hyperslab(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hyperslab")).args(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn done(arguments: &[&str]) -> String {
-    let output = hyperslab(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
+use super::common::{Folder, done, hyperslab};
 
 /// A log whose dataset was overwritten ten times.
 fn overwritten(path: &str) {
@@ -37,19 +19,18 @@ fn overwritten(path: &str) {
 
 #[test]
 fn a_log_is_told_compacted_and_copied() {
-    let folder = Folder(std::env::temp_dir().join(format!("hyperslab-cli-log-{}", std::process::id())));
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let path = folder.0.join("run.h5").display().to_string();
+    let folder = Folder::new("cli-log");
+    let path = folder.path().join("run.h5").display().to_string();
     overwritten(&path);
     let before = std::fs::metadata(&path).unwrap().len();
-    let text = done(&["log", &path]);
+    let text = super::common::text(&done(&["log", &path]).stdout);
     assert!(text.contains("flushes     10") && text.contains("/group/data"), "{text}");
     assert!(text.contains("overlap     360000"), "{text}");
     done(&["compact", &path]);
-    let text = done(&["log", &format!("log:{path}")]);
+    let text = super::common::text(&done(&["log", &format!("log:{path}")]).stdout);
     assert!(text.contains("flushes     1\n") && text.contains("overlap     0"), "{text}");
     assert!(std::fs::metadata(&path).unwrap().len() < before / 5);
-    let copy = folder.0.join("copy.h5").display().to_string();
+    let copy = folder.path().join("copy.h5").display().to_string();
     done(&["copy", &format!("log:{path}"), &copy]);
     let file = File::open(&copy).unwrap();
     let values = file.dataset("group/data").unwrap().read_raw::<i32>().unwrap();
@@ -60,9 +41,8 @@ fn a_log_is_told_compacted_and_copied() {
 /// Strings, and references to objects, in a log that is compacted and repacked, by us and by libhdf5.
 #[test]
 fn values_and_references_survive_a_repack_by_anyone() {
-    let folder = Folder(std::env::temp_dir().join(format!("hyperslab-cli-values-{}", std::process::id())));
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let at = |name: &str| folder.0.join(name).display().to_string();
+    let folder = Folder::new("cli-values");
+    let at = |name: &str| folder.path().join(name).display().to_string();
     overwritten(&at("run.h5"));
     let file = File::open_rw(format!("log:{}", at("run.h5"))).unwrap();
     let texts: Vec<String> = (0..50).map(|n| format!("text {n}").repeat(n)).collect();
@@ -90,9 +70,8 @@ fn values_and_references_survive_a_repack_by_anyone() {
 /// A log whose entries hold addresses, as they were made before, is not repacked.
 #[test]
 fn a_log_that_would_not_survive_is_not_repacked() {
-    let folder = Folder(std::env::temp_dir().join(format!("hyperslab-cli-refused-{}", std::process::id())));
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let path = folder.0.join("run.h5").display().to_string();
+    let folder = Folder::new("cli-refused");
+    let path = folder.path().join("run.h5").display().to_string();
     overwritten(&path);
     let file = File::open_rw(&path).unwrap();
     let anchor = file.new_dataset::<String>().shape(()).create("old").unwrap();

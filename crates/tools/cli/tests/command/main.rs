@@ -1,5 +1,7 @@
 //! Tests of subcommands, one module for each. One program: linking takes longer than running.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod copy;
 mod diff;
 mod diff_maps;

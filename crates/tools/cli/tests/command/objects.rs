@@ -1,10 +1,6 @@
 //! `hyperslab objects`: what containers keep in storage.
 
-use std::process::{Command, Output};
-
-fn hyperslab(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hyperslab")).args(arguments).output().unwrap()
-}
+use super::common::hyperslab;
 
 #[test]
 fn key_value_stores_arrays_and_blobs_are_shown() {

@@ -2,31 +2,19 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use hyperslab::File;
 
+use super::common::{Folder, hyperslab};
+
 const HYPERSLAB: &str = env!("CARGO_BIN_EXE_hyperslab");
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("hyperslab-serve-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(path.join("root")).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_string_lossy().into_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// A folder with the root of a server.
+fn served(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    std::fs::create_dir(folder.at("root")).unwrap();
+    folder
 }
 
 /// A server, its location and where its metrics are.
@@ -63,10 +51,6 @@ fn stop(mut child: Child) -> String {
     log
 }
 
-fn hyperslab(args: &[&str]) -> Output {
-    Command::new(HYPERSLAB).args(args).output().unwrap()
-}
-
 fn get(http: &str, path: &str) -> String {
     let mut socket = TcpStream::connect(http).unwrap();
     write!(socket, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
@@ -77,7 +61,7 @@ fn get(http: &str, path: &str) -> String {
 
 /// A file with numbers in groups.
 fn sample(folder: &Folder) -> String {
-    let path = folder.path("sample.h5");
+    let path = folder.at("sample.h5");
     let file = File::create(&path).unwrap();
     for number in 0..4u32 {
         let values: Vec<f64> = (0..1000).map(|n| f64::from(n * number)).collect();
@@ -90,9 +74,9 @@ fn sample(folder: &Folder) -> String {
 
 #[test]
 fn every_command_works_on_a_remote_location() {
-    let folder = Folder::new("commands");
+    let folder = served("commands");
     let sample = sample(&folder);
-    let (server, location, http) = start(&folder.path("root"), &[]);
+    let (server, location, http) = start(&folder.at("root"), &[]);
     let there = format!("{location}copy.h5");
     let copied = hyperslab(&["copy", &sample, &there]);
     assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
@@ -107,7 +91,7 @@ fn every_command_works_on_a_remote_location() {
     assert_eq!(dumped(&there), dumped(&sample));
     let differ = hyperslab(&["diff", &sample, &there]);
     assert!(differ.status.success(), "{}", String::from_utf8_lossy(&differ.stdout));
-    let back = folder.path("back.h5");
+    let back = folder.at("back.h5");
     assert!(hyperslab(&["copy", &there, &back]).status.success());
     assert_eq!(dumped(&back), dumped(&sample));
     assert!(get(&http, "/healthz").ends_with("ok\n"));
@@ -121,12 +105,12 @@ fn every_command_works_on_a_remote_location() {
 
 #[test]
 fn refusals_are_logged_with_who_and_why() {
-    let folder = Folder::new("refusals");
-    let tokens = folder.path("tokens");
+    let folder = served("refusals");
+    let tokens = folder.at("tokens");
     std::fs::write(&tokens, "ann 0123456789abcdef read *\n").unwrap();
     let private = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600);
     std::fs::set_permissions(&tokens, private).unwrap();
-    let (server, location, _) = start(&folder.path("root"), &["--tokens", &tokens]);
+    let (server, location, _) = start(&folder.at("root"), &["--tokens", &tokens]);
     for name in ["a.h5", "a.h5?token=wrong-wrong-wrong", "../a.h5?token=0123456789abcdef"] {
         assert!(!hyperslab(&["ls", &format!("{location}{name}")]).status.success());
     }
@@ -145,12 +129,12 @@ fn as_stranger(args: &[&str]) -> Output {
 
 #[test]
 fn a_server_asks_who_one_is_unless_it_is_told_not_to() {
-    let folder = Folder::new("auth");
+    let folder = served("auth");
     let file = sample(&folder);
-    std::fs::create_dir_all(folder.path("root")).unwrap();
-    std::fs::copy(&file, folder.path("root/a.h5")).unwrap();
-    let audit = folder.path("audit");
-    let (server, location, _) = start(&folder.path("root"), &["--audit", &audit]);
+    std::fs::create_dir_all(folder.at("root")).unwrap();
+    std::fs::copy(&file, folder.at("root/a.h5")).unwrap();
+    let audit = folder.at("audit");
+    let (server, location, _) = start(&folder.at("root"), &["--audit", &audit]);
     let location = format!("{location}a.h5");
     let ours = hyperslab(&["ls", &location]);
     assert!(ours.status.success(), "{}", String::from_utf8_lossy(&ours.stderr));
@@ -161,7 +145,7 @@ fn a_server_asks_who_one_is_unless_it_is_told_not_to() {
     let written = std::fs::read_to_string(&audit).unwrap();
     let line = |word: &str| written.lines().any(|line| line.contains("\"hello\"") && line.contains(word));
     assert!(line("\"allowed\":true") && line("\"allowed\":false"), "{written}");
-    let (server, location, _) = start(&folder.path("root"), &["--no-auth"]);
+    let (server, location, _) = start(&folder.at("root"), &["--no-auth"]);
     assert!(as_stranger(&["ls", &format!("{location}a.h5")]).status.success());
     stop(server);
 }
@@ -169,8 +153,8 @@ fn a_server_asks_who_one_is_unless_it_is_told_not_to() {
 /// Certificates need TLS: that an option is read as one shows that the command has it.
 #[test]
 fn the_command_has_tls() {
-    let folder = Folder::new("tls");
-    let (root, file) = (folder.path("root"), folder.path("none.pem"));
+    let folder = served("tls");
+    let (root, file) = (folder.at("root"), folder.at("none.pem"));
     let refused = hyperslab(&["serve", "--check-config", "--root", &root, "--cert", &file, "--key", &file]);
     let text = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && text.contains("PEM") && !text.contains("no TLS"), "{text}");
@@ -178,8 +162,8 @@ fn the_command_has_tls() {
 
 #[test]
 fn a_configuration_is_checked_without_serving() {
-    let folder = Folder::new("config");
-    let root = folder.path("root");
+    let folder = served("config");
+    let root = folder.at("root");
     let good = hyperslab(&["serve", "--check-config", "--root", &root, "--vol", "stats | native:"]);
     assert!(good.status.success(), "{}", String::from_utf8_lossy(&good.stderr));
     for bad in [

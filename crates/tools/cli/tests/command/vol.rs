@@ -1,41 +1,12 @@
 //! Storage of every kind through the command: the tour, stacks, copies that go on, and a mirror whose target fills up.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use hyperslab::File;
 use hyperslab::vol::algorithms::compare;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("hyperslab-vol-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn at(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn hyperslab(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hyperslab")).args(arguments).output().unwrap()
-}
-
-#[track_caller]
-fn done(arguments: &[&str]) -> Output {
-    let output = hyperslab(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output
-}
+use super::common::{Folder, done, hyperslab};
 
 /// Datasets of plain numbers, `bytes` of them in all.
 fn numbers(path: &str, datasets: usize, each: usize) -> u64 {

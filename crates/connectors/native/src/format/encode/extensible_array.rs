@@ -73,7 +73,7 @@ impl ExtensibleArray {
         let bitmaps = group.blocks.checked_mul(self.bitmap_bytes(group));
         let fits = |n: u64| usize::try_from(n).ok().filter(|&n| n <= 1 << 30);
         let (Some(bitmaps), Some(blocks)) = (bitmaps.and_then(fits), fits(group.blocks)) else {
-            return Err(Error::invalid("make extensible array secondary block"));
+            return Err(Error::invalid("create extensible array secondary block"));
         };
         Ok(SecondaryBlock { bitmaps: vec![0; bitmaps], blocks: vec![None; blocks] })
     }

@@ -10,7 +10,7 @@ use super::{Encoder, filters};
 /// its checksum made anew whenever an object is added to it, which costs the more the larger it is.
 const DIRECT_BYTES_MAX: u64 = 8 << 10;
 
-/// Who uses a heap: each has a geometry of its own in libhdf5.
+/// The user of a heap: each has a geometry of its own in libhdf5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Client {
     /// Dense links.

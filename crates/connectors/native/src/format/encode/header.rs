@@ -1,4 +1,4 @@
-//! Object headers (format spec IV.A.1): prefixes, blocks laid out from messages, continuations.
+//! Object headers (format spec IV.A.1): prefixes, blocks serialized from messages, continuations.
 
 use std::borrow::Borrow;
 
@@ -14,7 +14,7 @@ const NIL: u16 = 0;
 /// Signature and checksum of a continuation block of version 2.
 const CONTINUATION_OVERHEAD_BYTES: u64 = 8;
 
-/// What a version 2 prefix can say besides its size.
+/// The optional fields of a version 2 prefix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PrefixOptions {
     /// Access, modification, change, birth.

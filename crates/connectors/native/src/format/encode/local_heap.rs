@@ -33,7 +33,7 @@ impl Free {
 
 /// The data segment of a heap: bytes, and free blocks in the order of their list.
 ///
-/// A change of its size means that the file must have space for it, here or elsewhere.
+/// A change of its size means that the file must have space for it, here or at another address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Segment {
     sizes: Sizes,

@@ -45,7 +45,7 @@ struct VisitedNodes {
     dropped: Vec<Address>,
 }
 
-/// What work on nodes needs.
+/// The state of work on nodes.
 struct Session<'s> {
     blocks: &'s dyn Blocks,
     header: &'s BTree2,

@@ -23,14 +23,14 @@ pub(super) struct Table {
 #[derive(Debug)]
 pub(super) struct Direct {
     at: Address,
-    slot: Slot,
+    parent: BlockParent,
     pub(super) bytes: Vec<u8>,
     pub(super) is_changed: bool,
 }
 
-/// What points to a block.
+/// The pointer to a block.
 #[derive(Debug, Clone, Copy)]
-enum Slot {
+enum BlockParent {
     Header,
     /// An entry of the table that starts here in heap space.
     Entry {
@@ -56,24 +56,24 @@ impl Heap {
     }
 
     fn read_direct(&mut self, blocks: &dyn Blocks, extent: Extent) -> Result<Direct> {
-        let slot = self.slot_of(blocks, extent.start)?;
-        let at = self.child(slot).ok_or_else(|| missing(extent.start))?;
+        let parent = self.parent_of(blocks, extent.start)?;
+        let at = self.child(parent).ok_or_else(|| missing(extent.start))?;
         let bytes = blocks.read(at, extent.bytes, "fractal heap direct block")?;
         self.header.check_direct(&bytes, self.at, extent.start).during_at("read direct block", at.0)?;
-        Ok(Direct { at, slot, bytes, is_changed: false })
+        Ok(Direct { at, parent, bytes, is_changed: false })
     }
 
-    fn child(&self, slot: Slot) -> Option<Address> {
-        match slot {
-            Slot::Header => self.header.root,
-            Slot::Entry { table, entry } => self.tables.get(&table)?.children.get(entry)?.address,
+    fn child(&self, parent: BlockParent) -> Option<Address> {
+        match parent {
+            BlockParent::Header => self.header.root,
+            BlockParent::Entry { table, entry } => self.tables.get(&table)?.children.get(entry)?.address,
         }
     }
 
-    fn set_child(&mut self, slot: Slot, at: Address) -> Result<()> {
-        match slot {
-            Slot::Header => self.header.root = Some(at),
-            Slot::Entry { table, entry } => {
+    fn set_child(&mut self, parent: BlockParent, at: Address) -> Result<()> {
+        match parent {
+            BlockParent::Header => self.header.root = Some(at),
+            BlockParent::Entry { table, entry } => {
                 let table = self.tables.get_mut(&table).ok_or_else(|| missing(table))?;
                 let child = table.children.get_mut(entry).ok_or_else(|| missing(entry as u64))?;
                 (*child, table.is_changed) = (Child { address: Some(at), stored: None }, true);
@@ -83,28 +83,28 @@ impl Heap {
     }
 
     /// Returns what points to the direct block that starts at `offset`. Tables on the way are read.
-    fn slot_of(&mut self, blocks: &dyn Blocks, offset: u64) -> Result<Slot> {
+    fn parent_of(&mut self, blocks: &dyn Blocks, offset: u64) -> Result<BlockParent> {
         if self.header.root_rows == 0 {
-            return if offset == 0 { Ok(Slot::Header) } else { Err(missing(offset)) };
+            return if offset == 0 { Ok(BlockParent::Header) } else { Err(missing(offset)) };
         }
-        let (mut slot, mut start, mut rows) = (Slot::Header, 0, u64::from(self.header.root_rows));
+        let (mut parent, mut start, mut rows) = (BlockParent::Header, 0, u64::from(self.header.root_rows));
         loop {
-            self.read_table(blocks, slot, start, rows)?;
+            self.read_table(blocks, parent, start, rows)?;
             let spot = self.header.spot(offset - start)?;
             let entry = usize::try_from(spot.entry).map_err(|_| missing(offset))?;
-            slot = Slot::Entry { table: start, entry };
+            parent = BlockParent::Entry { table: start, entry };
             if spot.row < self.header.direct_rows() {
-                return Ok(slot);
+                return Ok(parent);
             }
             (start, rows) = (start + spot.block_offset, self.header.rows_of(spot.block_bytes));
         }
     }
 
-    fn read_table(&mut self, blocks: &dyn Blocks, slot: Slot, start: u64, rows: u64) -> Result<()> {
+    fn read_table(&mut self, blocks: &dyn Blocks, parent: BlockParent, start: u64, rows: u64) -> Result<()> {
         if self.tables.contains_key(&start) {
             return Ok(());
         }
-        let at = self.child(slot).ok_or_else(|| missing(start))?;
+        let at = self.child(parent).ok_or_else(|| missing(start))?;
         let bytes = blocks.read(at, self.header.indirect_bytes(rows), "fractal heap indirect block")?;
         let children =
             self.header.indirect(&bytes, self.at, start, rows).during_at("read indirect block", at.0)?;
@@ -124,59 +124,65 @@ impl Heap {
             (Some(_), _) => self.header.counts.next_offset,
         };
         let extent = geometry::next_fit(&self.header, from, prefix + len)?;
-        let slot = match (self.header.root, extent.start) {
+        let parent = match (self.header.root, extent.start) {
             (None, 0) => self.start_with_block(),
-            _ => self.slot_for(blocks, extent)?,
+            _ => self.parent_for(blocks, extent)?,
         };
-        if self.child(slot).is_some() {
+        if self.child(parent).is_some() {
             return Err(Error::corrupt("insert in fractal heap").with("offset of next block", extent.start));
         }
         let at = blocks.allocate(extent.bytes, DataKind::LocalHeap);
-        self.set_child(slot, at)?;
+        self.set_child(parent, at)?;
         let body = vec![0; (extent.bytes - prefix) as usize];
         let bytes = self.header.encode_direct(self.at, extent.start, &body)?;
-        self.directs.insert(extent.start, Direct { at, slot, bytes, is_changed: true });
+        self.directs.insert(extent.start, Direct { at, parent, bytes, is_changed: true });
         let counts = &mut self.header.counts;
         counts.allocated_bytes = counts.allocated_bytes.saturating_add(extent.bytes);
         self.sections.add(extent.start + prefix, extent.bytes - prefix)
     }
 
     /// The first block is the root.
-    fn start_with_block(&mut self) -> Slot {
+    fn start_with_block(&mut self) -> BlockParent {
         self.header.root_rows = 0;
         let counts = &mut self.header.counts;
         (counts.managed_bytes, counts.allocated_bytes, counts.next_offset) = (self.header.start_bytes, 0, 0);
         self.header.counts.free_bytes = geometry::object_bytes(&self.header, 0);
-        Slot::Header
+        BlockParent::Header
     }
 
     /// Returns what shall point to a new block: its tables are made where they are missing.
-    fn slot_for(&mut self, blocks: &mut dyn Blocks, extent: Extent) -> Result<Slot> {
+    fn parent_for(&mut self, blocks: &mut dyn Blocks, extent: Extent) -> Result<BlockParent> {
         let needed = self.header.spot(extent.start)?.row + 1;
         if needed > u64::from(self.header.root_rows) {
             self.grow_root(blocks, needed)?;
         }
         self.header.counts.next_offset = extent.start + extent.bytes;
         let (mut start, mut rows) = (0, u64::from(self.header.root_rows));
-        let mut slot = Slot::Header;
+        let mut parent = BlockParent::Header;
         loop {
-            match self.child(slot) {
-                Some(_) => self.read_table(blocks, slot, start, rows)?,
-                None => self.add_table(blocks, slot, start, rows)?,
+            match self.child(parent) {
+                Some(_) => self.read_table(blocks, parent, start, rows)?,
+                None => self.add_table(blocks, parent, start, rows)?,
             }
             let spot = self.header.spot(extent.start - start)?;
             let entry = usize::try_from(spot.entry).map_err(|_| missing(extent.start))?;
-            slot = Slot::Entry { table: start, entry };
+            parent = BlockParent::Entry { table: start, entry };
             if spot.row < self.header.direct_rows() {
-                return Ok(slot);
+                return Ok(parent);
             }
             (start, rows) = (start + spot.block_offset, self.header.rows_of(spot.block_bytes));
         }
     }
 
-    fn add_table(&mut self, blocks: &mut dyn Blocks, slot: Slot, start: u64, rows: u64) -> Result<()> {
+    fn add_table(
+        &mut self,
+        blocks: &mut dyn Blocks,
+        parent: BlockParent,
+        start: u64,
+        rows: u64,
+    ) -> Result<()> {
         let at = blocks.allocate(self.header.indirect_bytes(rows), DataKind::ObjectHeader);
-        self.set_child(slot, at)?;
+        self.set_child(parent, at)?;
         let children = vec![NOTHING; (rows * self.header.width) as usize];
         self.tables.insert(start, Table { at, rows, children, is_changed: true });
         Ok(())
@@ -198,11 +204,11 @@ impl Heap {
                 children[0].address = Some(root);
                 self.count_rows(before, rows);
                 if let Some(direct) = self.directs.get_mut(&0) {
-                    direct.slot = Slot::Entry { table: 0, entry: 0 };
+                    direct.parent = BlockParent::Entry { table: 0, entry: 0 };
                 }
             }
             (Some(_), _) => {
-                self.read_table(blocks, Slot::Header, 0, before)?;
+                self.read_table(blocks, BlockParent::Header, 0, before)?;
                 let old = self.tables.remove(&0).ok_or_else(|| missing(0))?;
                 blocks.release(old.at, self.header.indirect_bytes(old.rows));
                 children[..old.children.len()].copy_from_slice(&old.children);
@@ -233,10 +239,10 @@ impl Heap {
             let at = blocks.relocate(direct.at, direct.bytes.len() as u64, DataKind::LocalHeap);
             self.header.seal_direct(&mut direct.bytes)?;
             blocks.write(at, &direct.bytes, PublishOrder::First)?;
-            let (old, slot) = (std::mem::replace(&mut direct.at, at), direct.slot);
+            let (old, parent) = (std::mem::replace(&mut direct.at, at), direct.parent);
             direct.is_changed = false;
             if old != at {
-                self.set_child(slot, at)?;
+                self.set_child(parent, at)?;
             }
         }
         Ok(())

@@ -31,7 +31,7 @@ pub(super) struct Sections {
 #[derive(Debug, Default)]
 pub(super) struct FreeSpace {
     manager: Option<Manager>,
-    /// What its list has.
+    /// The sections of its list.
     stored: Vec<Section>,
 }
 

@@ -203,7 +203,7 @@ impl Heap {
     }
 }
 
-/// What the rest relies on: blocks hold their prefix and the largest object, and lengths of sections fit their fields.
+/// Checks the geometry: blocks hold their prefix and the largest object, and lengths of sections fit their fields.
 fn check_geometry(header: &FractalHeap) -> Result<()> {
     let prefix = header.direct_prefix_bytes() as u64;
     let holds = u64::from(header.managed_bytes_max) + prefix <= header.direct_bytes_max;

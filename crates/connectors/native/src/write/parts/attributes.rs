@@ -7,7 +7,7 @@ use model::{Dataspace, Datatype, Error, Result, text};
 
 use super::dense::{Added, Changes, Dense, Removed, Trees};
 use super::records::{AttributeRecords, attribute_records};
-use super::{MESSAGE_BYTES_MAX, Part, Writing, is_dense, is_few, must_be_built};
+use super::{HeaderPart, MESSAGE_BYTES_MAX, Writing, is_dense, is_few, must_be_built};
 use crate::format::Address;
 use crate::format::attribute::{self as format, AttributeInfo, RawAttribute};
 use crate::format::encode::attribute as encode;
@@ -58,7 +58,7 @@ impl Attributes {
         reader: &Reader,
         header: &Header,
         messages: &mut Vec<Message>,
-    ) -> Result<Part<Attributes>> {
+    ) -> Result<HeaderPart<Attributes>> {
         let mut attributes = Attributes::new(header.prefix.attribute_phase.unwrap_or_default());
         if let Some(m) = header.message(kind::ATTRIBUTE_INFO) {
             let info = format::info(m.body, reader.store.sizes())?;
@@ -77,7 +77,7 @@ impl Attributes {
         }
         let own = |m: &Message| matches!(m.kind, kind::ATTRIBUTE | kind::ATTRIBUTE_INFO);
         let stored = messages.extract_if(.., |m| own(m)).collect();
-        Ok(Part::stored(attributes, stored))
+        Ok(HeaderPart::stored(attributes, stored))
     }
 
     /// Returns how many there are.
@@ -279,7 +279,7 @@ impl Attributes {
         self.removed.clear();
         let was_dense = self.stored.is_some();
         let blocks = self.blocks(writing.reader)?;
-        self.kept_at().into_iter().for_each(|at| writing.kept.forget(at));
+        self.kept_at().into_iter().for_each(|at| writing.cache.forget(at));
         self.stored = None;
         writing.release(blocks);
         let mut list: Vec<&Entry> = self.entries().collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{Error, Result, Token};
 
-use super::{Part, is_few};
+use super::{HeaderPart, is_few};
 use crate::chunk::index::{ChunkAt, Chunks};
 use crate::format::Address;
 use crate::format::layout::{Chunked, Layout};
@@ -19,7 +19,7 @@ const ASKED_SHARE: u64 = 64;
 /// Chunks by their chunk coordinates.
 pub(crate) type ChunkMap = BTreeMap<Vec<u64>, ChunkAt>;
 
-/// Chunks that are new, elsewhere, or gone, by their chunk coordinates.
+/// Chunks that are new, moved or removed, by their chunk coordinates.
 pub(crate) type ChunkChanges = BTreeMap<Vec<u64>, Option<ChunkAt>>;
 
 /// Where the chunks of a dataset are.
@@ -39,7 +39,7 @@ pub(crate) struct ChunkSet {
 
 impl ChunkSet {
     /// Returns the chunks of a dataset, whose header is in the file.
-    pub(crate) fn load(reader: &Reader, address: Address) -> Result<Part<ChunkSet>> {
+    pub(crate) fn load(reader: &Reader, address: Address) -> Result<HeaderPart<ChunkSet>> {
         let stored = reader.dataset(Token::from_u64(address.0))?;
         let index = Chunks::open(reader, &stored, layout(&stored)?)?;
         let (filtered, chunk_bytes) = (index.filtered, index.chunk_bytes);
@@ -51,7 +51,7 @@ impl ChunkSet {
             filtered,
             chunk_bytes,
         };
-        Ok(Part::stored(set, Vec::new()))
+        Ok(HeaderPart::stored(set, Vec::new()))
     }
 
     pub(crate) fn max_dims(&self) -> &[u64] {

@@ -48,7 +48,7 @@ pub(super) struct Removed {
     pub(super) order: u64,
 }
 
-/// What changes.
+/// The changes of one commit.
 pub(super) struct Changes {
     pub(super) removed: Vec<Removed>,
     pub(super) added: Vec<Added>,

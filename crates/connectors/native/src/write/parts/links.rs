@@ -10,7 +10,7 @@ use super::super::link_set::{LinkSet, stored_name};
 use super::super::storage::Storage;
 use super::dense::{Added, Changes, Dense, Removed, Trees};
 use super::records::{LinkRecords, name_records, order_records};
-use super::{MESSAGE_BYTES_MAX, Part, Writing, is_dense, is_few, must_be_built};
+use super::{HeaderPart, MESSAGE_BYTES_MAX, Writing, is_dense, is_few, must_be_built};
 use crate::format::Address;
 use crate::format::encode::fractal_heap::Client;
 use crate::format::encode::{group as encode_group, link as encode_link};
@@ -50,14 +50,18 @@ pub(crate) struct Links {
 
 impl Links {
     /// Returns the links of a new group.
-    pub(crate) fn new(create: &GroupCreate, is_old: bool) -> Part<Links> {
+    pub(crate) fn new(create: &GroupCreate, is_old: bool) -> HeaderPart<Links> {
         let (order, phase) = (create.link_order, create.link_phase);
         let links = Links { is_loaded: true, order, phase, is_old, lacks_info: is_old, ..Links::default() };
-        Part::new(links)
+        HeaderPart::new(links)
     }
 
     /// Returns the links of a group; their messages leave `messages`.
-    pub(crate) fn load(reader: &Reader, header: &Header, messages: &mut Vec<Message>) -> Result<Part<Links>> {
+    pub(crate) fn load(
+        reader: &Reader,
+        header: &Header,
+        messages: &mut Vec<Message>,
+    ) -> Result<HeaderPart<Links>> {
         let create = group::creation(reader, header)?;
         let style = group::style(reader, header)?;
         let mut links = Links {
@@ -80,7 +84,7 @@ impl Links {
         }
         let own = |m: &Message| matches!(m.kind, kind::LINK | kind::LINK_INFO | kind::SYMBOL_TABLE);
         let stored = messages.extract_if(.., |m| own(m)).collect();
-        Ok(Part::stored(links, stored))
+        Ok(HeaderPart::stored(links, stored))
     }
 
     fn set_all(&mut self, links: Vec<Link>) {
@@ -263,7 +267,7 @@ impl Links {
         }
         let was_dense = matches!(self.stored, Some(Style::New(_)));
         let blocks = self.blocks(writing.reader)?;
-        self.kept_at().into_iter().for_each(|at| writing.kept.forget(at));
+        self.kept_at().into_iter().for_each(|at| writing.cache.forget(at));
         self.stored = None;
         writing.release(blocks);
         match self.is_old {

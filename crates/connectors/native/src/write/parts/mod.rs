@@ -39,15 +39,15 @@ const CHANGES_FEW: u64 = 16;
 /// Heaps that stay open after a commit.
 const HEAPS_MAX: usize = 16;
 
-/// What writing objects needs and keeps.
+/// The state of writing objects.
 #[derive(Debug)]
 pub(crate) struct Writing<'w> {
     pub(crate) reader: &'w Reader,
     pub(crate) storage: &'w mut Storage,
-    pub(crate) kept: &'w mut PartCache,
+    pub(crate) cache: &'w mut PartCache,
 }
 
-/// What is kept of objects that were written.
+/// The cache of parts of objects that were written.
 #[derive(Debug, Default)]
 pub(crate) struct PartCache {
     /// The header of the empty group that was written last.
@@ -75,7 +75,7 @@ impl PartCache {
         }
     }
 
-    /// What is at this address is gone. Something else may be there soon.
+    /// Forgets the object at this address, which was removed. Another one may be there soon.
     pub(crate) fn forget(&mut self, at: Address) {
         self.heaps.remove(&at);
         self.tables.remove(&at);
@@ -89,12 +89,12 @@ impl Writing<'_> {
         at: Address,
         f: impl FnOnce(&mut Heap, &mut Storage) -> Result<T>,
     ) -> Result<T> {
-        let mut heap = match self.kept.heaps.remove(&at) {
+        let mut heap = match self.cache.heaps.remove(&at) {
             Some(heap) => heap,
             None => Heap::open(self.storage, at)?,
         };
         let done = f(&mut heap, self.storage)?;
-        self.kept.heaps.insert(at, heap);
+        self.cache.heaps.insert(at, heap);
         Ok(done)
     }
 
@@ -105,12 +105,12 @@ impl Writing<'_> {
         f: impl FnOnce(&mut Table, &mut Storage) -> Result<T>,
     ) -> Result<T> {
         let TreeK { group_internal: internal_k, group_leaf: leaf_k, .. } = self.storage.tree_k;
-        let mut table = match self.kept.tables.remove(&at.tree) {
+        let mut table = match self.cache.tables.remove(&at.tree) {
             Some(table) => table,
             None => Table::open(self.storage, at, Widths { internal_k, leaf_k })?,
         };
         let done = f(&mut table, self.storage)?;
-        self.kept.tables.insert(at.tree, table);
+        self.cache.tables.insert(at.tree, table);
         Ok(done)
     }
 
@@ -121,22 +121,22 @@ impl Writing<'_> {
 
 /// A part of an object, and what its header says of it.
 #[derive(Debug, Default)]
-pub(crate) struct Part<T> {
+pub(crate) struct HeaderPart<T> {
     value: T,
     is_dirty: bool,
     /// Its messages as they were written last.
     messages: Vec<Message>,
 }
 
-impl<T> Part<T> {
+impl<T> HeaderPart<T> {
     /// Returns a part that is not in the file yet.
     pub(crate) fn new(value: T) -> Self {
-        Part { value, is_dirty: true, messages: Vec::new() }
+        HeaderPart { value, is_dirty: true, messages: Vec::new() }
     }
 
     /// Returns a part that the file has, with its messages.
     fn stored(value: T, messages: Vec<Message>) -> Self {
-        Part { value, is_dirty: false, messages }
+        HeaderPart { value, is_dirty: false, messages }
     }
 
     pub(crate) fn value(&self) -> &T {

@@ -10,7 +10,7 @@ use super::calls::{
 };
 use super::{Code, Completion, INVALID, NOT_FOUND, Names, bytes, checked, pointers, text};
 
-/// What to look for in the keys of one object.
+/// A query for keys of one object.
 #[derive(Clone, Debug, Default)]
 pub(in crate::rados) struct Ask {
     pub(in crate::rados) name: String,

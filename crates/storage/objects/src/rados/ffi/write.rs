@@ -10,7 +10,7 @@ use super::calls::{
 };
 use super::{Code, Completion, Names, checked, pointers, text};
 
-/// What a key must hold.
+/// The condition of a key's value.
 #[derive(Clone, Debug)]
 pub(in crate::rados) enum Guard {
     /// Exactly this; nothing at all where it is empty.

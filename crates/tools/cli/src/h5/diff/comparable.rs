@@ -67,7 +67,7 @@ fn extents(report: &mut Report<'_>, [a, b]: [Shape<'_>; 2]) -> bool {
     true
 }
 
-/// What types hold inside: strings of the same kind, compounds of members that can be compared.
+/// Compares what types contain: strings of the same kind, compounds of members that can be compared.
 fn members(report: &mut Report<'_>, shapes: [Shape<'_>; 2], types: [&Datatype; 2]) -> bool {
     let (first, second) = (shapes[0].name, shapes[1].name);
     if types[0].is_string() {

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
 }
 
-/// What is to be said at the end.
+/// Prints the summary at the end.
 fn summary(report: &mut Report<'_>) {
     if report.options.quiet || report.failed || !report.incomparable || report.options.list_incomparable {
         return;
@@ -133,7 +133,7 @@ fn open_both(report: &mut Report<'_>, options: &Options) -> Option<[Rc<Source>; 
     Some([open(0)?, open(1)?])
 }
 
-/// What the user named in both files; an error is the number of differences that is known already.
+/// Finds the object that the user named in both files; an error is the number of differences that is known already.
 fn find_both(
     report: &mut Report<'_>,
     options: &Options,
@@ -214,7 +214,7 @@ fn is_same(sides: &[Side; 2]) -> bool {
     }
 }
 
-/// What is to be compared: two groups with all that is in them, or two single objects.
+/// Lists the objects to compare: two groups with all that is in them, or two single objects.
 fn lists(report: &mut Report<'_>, sides: &[Side; 2]) -> Result<[List; 2]> {
     let follow = report.options.follow;
     let list = |side: &Side| match &side.what {

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::h5::getopt::{Found, Scanner, Spec, Takes};
+use crate::h5::getopt::{Argument, Scanner, Spec, Takes};
 use crate::h5::subset::Subset;
 
 /// How far apart two numbers may be and still be the same.
@@ -54,7 +54,7 @@ impl Exclusions {
     }
 }
 
-/// What the user asks for.
+/// The options.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Options {
     pub(crate) verbose: bool,
@@ -90,7 +90,7 @@ impl Options {
     }
 }
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     Help,
@@ -154,15 +154,15 @@ pub(crate) fn parse(words: &[String]) -> Command {
     loop {
         match scanner.next() {
             Err(message) => return Command::Wrong(format!("h5diff error: {message}\n"), true),
-            Ok(Found::Option('h', _)) => return Command::Help,
-            Ok(Found::Option('V', _)) => return Command::Version,
-            Ok(Found::Option('C', _)) => compact = false,
-            Ok(Found::Option(letter, value)) => {
+            Ok(Argument::Option('h', _)) => return Command::Help,
+            Ok(Argument::Option('V', _)) => return Command::Version,
+            Ok(Argument::Option('C', _)) => compact = false,
+            Ok(Argument::Option(letter, value)) => {
                 if let Err(wrong) = options.set(letter, value.unwrap_or_default(), &mut tolerances) {
                     return Command::Wrong(wrong, true);
                 }
             }
-            Ok(Found::Files(files)) => {
+            Ok(Argument::Files(files)) => {
                 let Some(tolerance) = tolerances.only() else {
                     return Command::Wrong(EXCLUSIVE.to_owned(), false);
                 };

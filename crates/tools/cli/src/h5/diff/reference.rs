@@ -34,7 +34,7 @@ impl Values<'_, '_, '_> {
         let place = self.places[side];
         let token = reference.token().unwrap_or(Token([0; 16]));
         match &reference.file {
-            Some(file) => Ok(ObjectAt { token, ..place.beside(file)? }),
+            Some(file) => Ok(ObjectAt { token, ..place.next_to(file)? }),
             None => Ok(ObjectAt { token, ..place.clone() }),
         }
     }

@@ -3,7 +3,7 @@
 use super::report::{Report, column};
 use crate::h5::subset::Hyperslab;
 
-/// What stands above a table, and how places in it are counted.
+/// The head of a table, and how positions in it are counted.
 pub(crate) struct Table<'a> {
     pub(crate) names: [&'a str; 2],
     pub(crate) dims: &'a [u64],

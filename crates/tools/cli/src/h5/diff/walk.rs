@@ -10,7 +10,7 @@ use crate::h5::ls::seen::{Seen, charge_object};
 use crate::h5::ls::source::ObjectAt;
 use crate::h5::ls::walk::Frame;
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone)]
 pub(crate) enum What {
     Object(ObjectAt, ObjectKind),

@@ -7,7 +7,7 @@ use hyperslab::{Dataspace, Datatype, Index, ObjectKind, Result, Token};
 
 use super::Dumper;
 use super::tables::Sorting;
-use crate::h5::render::line::State;
+use crate::h5::render::line::LineState;
 
 /// Returns all attributes of an object.
 pub(crate) fn list_attributes(
@@ -50,7 +50,7 @@ impl Dumper<'_> {
 
     /// One attribute.
     pub(crate) fn attribute(&mut self, object: Token, info: &AttributeInfo) -> Result<()> {
-        let mut state = State::at(self.indent);
+        let mut state = LineState::at(self.indent);
         self.head(&mut state, "ATTRIBUTE", &to_bytes(&info.name))?;
         state.indent += 1;
         self.type_and_space(&mut state, &info.datatype, info.committed, &info.space)?;
@@ -65,7 +65,7 @@ impl Dumper<'_> {
     /// `DATATYPE` and `DATASPACE`.
     pub(crate) fn type_and_space(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         datatype: &Datatype,
         committed: Option<Token>,
         space: &Dataspace,
@@ -79,7 +79,7 @@ impl Dumper<'_> {
 
     /// `OBJECTID`, where it was asked for. Containers have no handles, so the number is the object's place in
     /// the order of printing.
-    pub(crate) fn object_id(&mut self, state: &mut State, kind: ObjectKind) -> Result<()> {
+    pub(crate) fn object_id(&mut self, state: &mut LineState, kind: ObjectKind) -> Result<()> {
         if !self.options.object_ids {
             return Ok(());
         }

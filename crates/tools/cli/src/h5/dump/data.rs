@@ -17,7 +17,7 @@ use super::streams::{Stream, failed};
 use crate::h5::holes;
 use crate::h5::render::cformat::FloatFormat;
 use crate::h5::render::element::{Marks, PackedBits, Printer, Style, Values};
-use crate::h5::render::line::{Layout, Prefix, State};
+use crate::h5::render::line::{Layout, LineState, Prefix};
 use crate::h5::render::text::Escape;
 use crate::h5::subset::{Hyperslab, Subset};
 
@@ -34,7 +34,7 @@ impl Dumper<'_> {
     /// All of a dataset's values, or those of a subset, once for every set of packed bits.
     pub(crate) fn dataset_values(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         token: Token,
         info: &Arc<DatasetInfo>,
         subset: Option<&Subset>,
@@ -71,7 +71,7 @@ impl Dumper<'_> {
     /// An attribute's values.
     pub(crate) fn attribute_values(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         object: Token,
         info: &AttributeInfo,
     ) -> Result<()> {
@@ -81,7 +81,7 @@ impl Dumper<'_> {
     /// `DATA {…}`.
     pub(crate) fn values(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         source: &Source<'_>,
         slab: Option<&Hyperslab>,
         packed: Option<PackedBits>,
@@ -108,7 +108,7 @@ impl Dumper<'_> {
         Ok(())
     }
 
-    fn subset_head(&mut self, state: &mut State, slab: &Hyperslab) -> Result<()> {
+    fn subset_head(&mut self, state: &mut LineState, slab: &Hyperslab) -> Result<()> {
         self.line(state, b"SUBSET {")?;
         state.indent += 1;
         let lists = [
@@ -140,7 +140,7 @@ impl Dumper<'_> {
 
     fn plain_values(
         &mut self,
-        state: &State,
+        state: &LineState,
         source: &Source<'_>,
         slab: Option<&Hyperslab>,
         packed: Option<PackedBits>,
@@ -149,7 +149,7 @@ impl Dumper<'_> {
         let indices = self.options.indices;
         let prefix = if indices { Prefix::Index } else { Prefix::None };
         let mut layout = Layout { outdent: indices, prefix, ..self.layout.clone() };
-        let mut state = State { need_prefix: true, ..state.clone() };
+        let mut state = LineState { need_prefix: true, ..state.clone() };
         let characters =
             self.options.characters && matches!(source.datatype(), Datatype::Integer(t) if t.bits.size == 1);
         if characters {
@@ -169,7 +169,7 @@ impl Dumper<'_> {
     }
 
     /// Text of one-byte integers starts with a quotation mark on every line.
-    fn start_characters(&mut self, state: &mut State, layout: &mut Layout) -> Result<()> {
+    fn start_characters(&mut self, state: &mut LineState, layout: &mut Layout) -> Result<()> {
         layout.prefix = Prefix::Quote { every_line: self.options.indices };
         state.indent += 1;
         if let Some(out) = self.streams.get(Stream::Ddl) {
@@ -179,7 +179,13 @@ impl Dumper<'_> {
         Ok(())
     }
 
-    fn piece_of(&mut self, stream: Stream, state: &mut State, layout: &Layout, text: &[u8]) -> Result<()> {
+    fn piece_of(
+        &mut self,
+        stream: Stream,
+        state: &mut LineState,
+        layout: &Layout,
+        text: &[u8],
+    ) -> Result<()> {
         match self.streams.get(stream) {
             Some(out) => state.piece(out, layout, text, 0, 0).map(drop).map_err(failed),
             None => Ok(()),
@@ -188,7 +194,7 @@ impl Dumper<'_> {
 
     pub(crate) fn elements(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         source: &Source<'_>,
         slab: Option<&Hyperslab>,
         layout: &Layout,
@@ -264,7 +270,7 @@ impl Dumper<'_> {
 
     fn all_elements(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         token: Token,
         info: &DatasetInfo,
         memory: &Datatype,
@@ -287,10 +293,10 @@ impl Dumper<'_> {
         Ok(())
     }
 
-    /// What is stored, and a line for each hole.
+    /// Prints stored elements, and a line for each hole.
     fn sparse_elements(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         (token, info): (Token, &DatasetInfo),
         memory: &Datatype,
         run: &Run<'_>,
@@ -328,7 +334,7 @@ impl Dumper<'_> {
 
     fn subset_elements(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         token: Token,
         info: &DatasetInfo,
         slab: &Hyperslab,
@@ -349,7 +355,7 @@ impl Dumper<'_> {
     /// Prints elements one after the other.
     pub(crate) fn print_run(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         run: &Run<'_>,
         block: &Block,
         in_row: &mut u64,

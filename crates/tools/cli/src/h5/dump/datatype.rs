@@ -9,14 +9,14 @@ use hyperslab::{Datatype, Result, Token};
 
 use super::Dumper;
 use super::tables::shown;
-use crate::h5::render::line::State;
+use crate::h5::render::line::LineState;
 use crate::h5::render::number;
 
 impl Dumper<'_> {
     /// Appends a datatype to `buffer`; what needs lines of its own is printed.
     pub(crate) fn print_type(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         buffer: &mut Vec<u8>,
         datatype: &Datatype,
         committed: Option<Token>,
@@ -90,12 +90,12 @@ impl Dumper<'_> {
     }
 
     /// Prints what is in the buffer, and empties it.
-    pub(crate) fn flush(&mut self, state: &mut State, buffer: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn flush(&mut self, state: &mut LineState, buffer: &mut Vec<u8>) -> Result<()> {
         let text = std::mem::take(buffer);
         self.piece(state, &text)
     }
 
-    fn open_block(&mut self, state: &mut State, buffer: &mut Vec<u8>, head: &[u8]) -> Result<()> {
+    fn open_block(&mut self, state: &mut LineState, buffer: &mut Vec<u8>, head: &[u8]) -> Result<()> {
         buffer.extend_from_slice(head);
         self.flush(state, buffer)?;
         state.indent += 1;
@@ -104,7 +104,7 @@ impl Dumper<'_> {
 
     fn print_block(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         buffer: &mut Vec<u8>,
         head: &[u8],
         lines: &[Vec<u8>],
@@ -119,7 +119,7 @@ impl Dumper<'_> {
 
     fn print_string(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         buffer: &mut Vec<u8>,
         size: &str,
         padding: StringPad,
@@ -134,7 +134,7 @@ impl Dumper<'_> {
         self.print_block(state, buffer, b"H5T_STRING {", &lines.map(String::into_bytes))
     }
 
-    fn print_enum(&mut self, state: &mut State, buffer: &mut Vec<u8>, t: &Enum) -> Result<()> {
+    fn print_enum(&mut self, state: &mut LineState, buffer: &mut Vec<u8>, t: &Enum) -> Result<()> {
         self.open_block(state, buffer, b"H5T_ENUM {")?;
         state.need_prefix = true;
         self.print_type(state, buffer, &t.base, None)?;
@@ -158,7 +158,7 @@ impl Dumper<'_> {
     }
 }
 
-fn close_block(state: &mut State, buffer: &mut Vec<u8>) {
+fn close_block(state: &mut LineState, buffer: &mut Vec<u8>) {
     state.indent -= 1;
     state.need_prefix = true;
     buffer.push(b'}');

@@ -7,15 +7,15 @@ use hyperslab::{Dataspace, Datatype, Error, Index, Link, LinkTarget, ObjectKind,
 use super::Dumper;
 use super::source::{Side, Source};
 use super::tables::{Links, Sorting, list_links, shown};
-use crate::h5::render::line::State;
+use crate::h5::render::line::LineState;
 use crate::h5::subset::Subset;
 
-/// What is begun and not ended yet. It waits in a list, so that no nesting is too deep.
+/// An element that is begun and not ended yet. It waits in a list, so that no nesting is too deep.
 pub(crate) enum Open {
     /// A group with the links that are left.
-    Group { links: Links, state: State },
+    Group { links: Links, state: LineState },
     /// An external link, with the file that it was met in.
-    External { state: State, before: (usize, bool) },
+    External { state: LineState, before: (usize, bool) },
 }
 
 impl Dumper<'_> {
@@ -65,7 +65,7 @@ impl Dumper<'_> {
     fn begin_group(&mut self, token: Token, name: &str) -> Result<()> {
         let container = self.container();
         let info = container.object_info(token)?;
-        let mut state = State::at(self.indent);
+        let mut state = LineState::at(self.indent);
         self.head(&mut state, "GROUP", &to_bytes(name))?;
         state.indent += 1;
         self.indent += 1;
@@ -117,7 +117,7 @@ impl Dumper<'_> {
 
     /// A block whose lines stand alone.
     fn block(&mut self, word: &str, name: &str, lines: &[Vec<u8>]) -> Result<()> {
-        let mut state = State::at(self.indent);
+        let mut state = LineState::at(self.indent);
         self.head(&mut state, word, &to_bytes(name))?;
         state.indent += 1;
         for line in lines {
@@ -160,7 +160,7 @@ impl Dumper<'_> {
         let container = self.container();
         let info = container.dataset_info(token)?;
         let object = container.object_info(token)?;
-        let mut state = State::at(self.indent);
+        let mut state = LineState::at(self.indent);
         // h5dump starts the line twice, which shows where the head is too long for it.
         state.need_prefix = true;
         self.start_line(&mut state)?;
@@ -189,7 +189,7 @@ impl Dumper<'_> {
         let container = self.container();
         let (info, object) = (container.map_info(token)?, container.object_info(token)?);
         let space = Dataspace::simple(&[info.count])?;
-        let mut state = State::at(self.indent);
+        let mut state = LineState::at(self.indent);
         self.head(&mut state, "MAP", &to_bytes(name))?;
         self.comment(&mut state, object.comment.as_deref())?;
         state.indent += 1;
@@ -213,7 +213,7 @@ impl Dumper<'_> {
     }
 
     /// Starts a line before its text, as h5dump does it in places.
-    pub(crate) fn start_line(&mut self, state: &mut State) -> Result<()> {
+    pub(crate) fn start_line(&mut self, state: &mut LineState) -> Result<()> {
         match self.streams.get(super::Stream::Ddl) {
             Some(out) => state.start_line(out, &self.layout, 0, 0).map_err(super::streams::failed),
             None => Ok(()),
@@ -221,7 +221,7 @@ impl Dumper<'_> {
     }
 
     /// `COMMENT "…"`, where there is one.
-    fn comment(&mut self, state: &mut State, comment: Option<&str>) -> Result<()> {
+    fn comment(&mut self, state: &mut LineState, comment: Option<&str>) -> Result<()> {
         match comment {
             Some(comment) if !comment.is_empty() => {
                 self.line(state, &[b"COMMENT \"", &to_bytes(comment)[..], b"\""].concat())
@@ -235,7 +235,7 @@ impl Dumper<'_> {
         let container = self.container();
         let datatype = container.datatype_get(token)?;
         let info = container.object_info(token)?;
-        let mut state = State::at(self.indent);
+        let mut state = LineState::at(self.indent);
         self.line(&mut state, &[b"DATATYPE \"", &to_bytes(name)[..], b"\" "].concat())?;
         if let Some(path) = self.shown_before(token, info.references, ObjectKind::Datatype) {
             return self.piece(&mut state, &hard_link(&path));
@@ -261,7 +261,7 @@ impl Dumper<'_> {
     }
 
     fn external_link(&mut self, name: &str, file: &str, path: &str) -> Result<()> {
-        let mut state = State::at(self.indent);
+        let mut state = LineState::at(self.indent);
         self.head(&mut state, "EXTERNAL_LINK", &to_bytes(name))?;
         state.indent += 1;
         self.line(&mut state, &[b"TARGETFILE \"", &to_bytes(file)[..], b"\""].concat())?;

@@ -29,7 +29,7 @@ use hyperslab::vol::Container;
 use hyperslab::vol::model::text::to_bytes;
 use hyperslab::{Index, ObjectKind, Order, Result, Token};
 
-use crate::h5::render::line::{Layout, State};
+use crate::h5::render::line::{Layout, LineState};
 use crate::open::{Opened, open_with, shown};
 pub(crate) use attributes::space_text;
 pub(crate) use datatype::{bitfield_name, float_name, integer_name};
@@ -41,7 +41,7 @@ use tables::{Sorting, Tables};
 struct OpenFile {
     opened: Opened,
     tables: Arc<Tables>,
-    /// The same by name, whatever the user sorts by: region references are shown with these paths.
+    /// The tables by name, whatever the user sorts by: region references are shown with these paths.
     by_name: Arc<Tables>,
     /// Objects that were printed already.
     shown: HashSet<Token>,
@@ -230,7 +230,7 @@ impl<'o> Dumper<'o> {
     }
 
     /// Prints a piece of a declaration.
-    fn piece(&mut self, state: &mut State, text: &[u8]) -> Result<()> {
+    fn piece(&mut self, state: &mut LineState, text: &[u8]) -> Result<()> {
         match self.streams.get(Stream::Ddl) {
             Some(out) => state.piece(out, &self.layout, text, 0, 0).map(drop).map_err(streams::failed),
             None => Ok(()),
@@ -238,13 +238,13 @@ impl<'o> Dumper<'o> {
     }
 
     /// Prints a line of a declaration.
-    fn line(&mut self, state: &mut State, text: &[u8]) -> Result<()> {
+    fn line(&mut self, state: &mut LineState, text: &[u8]) -> Result<()> {
         state.need_prefix = true;
         self.piece(state, text)
     }
 
     /// `WORD "name" {`
-    fn head(&mut self, state: &mut State, word: &str, name: &[u8]) -> Result<()> {
+    fn head(&mut self, state: &mut LineState, word: &str, name: &[u8]) -> Result<()> {
         self.line(state, &[word.as_bytes(), b" \"", name, b"\" {"].concat())
     }
 }

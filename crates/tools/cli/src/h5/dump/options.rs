@@ -4,11 +4,11 @@ use hyperslab::vol::VirtualView;
 use hyperslab::{Index, Order};
 
 use super::arguments::{parse_packed_bits, parse_sort_by, parse_sort_order};
-use crate::h5::getopt::{Found, Scanner, Spec, Takes};
+use crate::h5::getopt::{Argument, Scanner, Spec, Takes};
 use crate::h5::render::element::PackedBits;
 use crate::h5::subset::{Subset, parse_list};
 
-/// What part of the file is printed.
+/// The part of the file that is printed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Wanted {
     /// `-a`
@@ -50,7 +50,7 @@ pub(crate) enum BinaryForm {
     Big,
 }
 
-/// What the user asked for.
+/// The options.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) wanted: Vec<Wanted>,
@@ -130,7 +130,7 @@ impl Default for Options {
     }
 }
 
-/// What parsing led to.
+/// A parsed command line.
 #[derive(Debug)]
 pub(crate) enum Parsed {
     /// Dump.
@@ -208,10 +208,10 @@ pub(crate) fn parse(words: &[String]) -> Result<Parsed, String> {
     let mut after_dataset = false;
     loop {
         match scanner.next()? {
-            Found::Option('h', _) => return Ok(Parsed::Help),
-            Found::Option('V', _) => return Ok(Parsed::Version),
-            Found::Option(letter, value) => options.apply(letter, value, &mut after_dataset)?,
-            Found::Files(files) => {
+            Argument::Option('h', _) => return Ok(Parsed::Help),
+            Argument::Option('V', _) => return Ok(Parsed::Version),
+            Argument::Option(letter, value) => options.apply(letter, value, &mut after_dataset)?,
+            Argument::Files(files) => {
                 options.files = files;
                 return options.check().map(|options| Parsed::Run(Box::new(options)));
             }

@@ -15,11 +15,16 @@ use hyperslab::{Datatype, Result, Selection, Token};
 use super::Dumper;
 use super::attributes::dim_text;
 use crate::h5::render::element::{Printer, Values};
-use crate::h5::render::line::State;
+use crate::h5::render::line::LineState;
 
 impl Dumper<'_> {
     /// All properties.
-    pub(crate) fn properties(&mut self, state: &mut State, token: Token, info: &DatasetInfo) -> Result<()> {
+    pub(crate) fn properties(
+        &mut self,
+        state: &mut LineState,
+        token: Token,
+        info: &DatasetInfo,
+    ) -> Result<()> {
         let storage = self.container().dataset_storage(token).unwrap_or_else(|error| {
             // To h5dump what cannot be measured takes no storage.
             eprintln!("hyperslab dump: {error}");
@@ -43,9 +48,9 @@ impl Dumper<'_> {
 
     fn property_block(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         word: &str,
-        body: impl FnOnce(&mut Self, &mut State) -> Result<()>,
+        body: impl FnOnce(&mut Self, &mut LineState) -> Result<()>,
     ) -> Result<()> {
         self.line(state, format!("{word} {{").as_bytes())?;
         state.indent += 1;
@@ -54,7 +59,7 @@ impl Dumper<'_> {
         self.line(state, b"}")
     }
 
-    fn storage(&mut self, state: &mut State, info: &DatasetInfo, storage: &StorageInfo) -> Result<()> {
+    fn storage(&mut self, state: &mut LineState, info: &DatasetInfo, storage: &StorageInfo) -> Result<()> {
         match &info.create.layout {
             Storage::Chunked { shape, .. } => {
                 let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
@@ -88,7 +93,12 @@ impl Dumper<'_> {
         }
     }
 
-    fn mappings(&mut self, state: &mut State, mappings: &[VirtualMapping], info: &DatasetInfo) -> Result<()> {
+    fn mappings(
+        &mut self,
+        state: &mut LineState,
+        mappings: &[VirtualMapping],
+        info: &DatasetInfo,
+    ) -> Result<()> {
         for (i, mapping) in mappings.iter().enumerate() {
             self.line(state, format!("MAPPING {i} {{ ").as_bytes())?;
             state.indent += 1;
@@ -106,7 +116,12 @@ impl Dumper<'_> {
         Ok(())
     }
 
-    fn virtual_selection(&mut self, state: &mut State, selection: &Selection, dims: &[u64]) -> Result<()> {
+    fn virtual_selection(
+        &mut self,
+        state: &mut LineState,
+        selection: &Selection,
+        dims: &[u64],
+    ) -> Result<()> {
         match selection {
             Selection::None => self.line(state, b"SELECTION NONE"),
             Selection::All => self.line(state, b"SELECTION ALL"),
@@ -141,7 +156,7 @@ impl Dumper<'_> {
         }
     }
 
-    fn filters(&mut self, state: &mut State, filters: &[FilterSpec]) -> Result<()> {
+    fn filters(&mut self, state: &mut LineState, filters: &[FilterSpec]) -> Result<()> {
         if filters.is_empty() {
             return self.line(state, b"NONE");
         }
@@ -167,7 +182,7 @@ impl Dumper<'_> {
         Ok(())
     }
 
-    fn szip(&mut self, state: &mut State, mask: i32, pixels: i32) -> Result<()> {
+    fn szip(&mut self, state: &mut LineState, mask: i32, pixels: i32) -> Result<()> {
         let first =
             |choices: &[(i32, &'static str)]| choices.iter().find(|(bit, _)| mask & bit != 0).map(|c| c.1);
         let lines = [
@@ -182,7 +197,7 @@ impl Dumper<'_> {
         })
     }
 
-    fn user_filter(&mut self, state: &mut State, filter: &FilterSpec) -> Result<()> {
+    fn user_filter(&mut self, state: &mut LineState, filter: &FilterSpec) -> Result<()> {
         self.property_block(state, "USER_DEFINED_FILTER", |dumper, state| {
             dumper.line(state, format!("FILTER_ID {}", filter.id).as_bytes())?;
             if let Some(name) = filter.name.as_deref().filter(|name| !name.is_empty()) {
@@ -198,7 +213,7 @@ impl Dumper<'_> {
         })
     }
 
-    fn fill_value(&mut self, state: &mut State, info: &DatasetInfo) -> Result<()> {
+    fn fill_value(&mut self, state: &mut LineState, info: &DatasetInfo) -> Result<()> {
         let time = match info.create.fill.time {
             FillTime::Alloc => "H5D_FILL_TIME_ALLOC",
             FillTime::Never => "H5D_FILL_TIME_NEVER",
@@ -216,7 +231,7 @@ impl Dumper<'_> {
 
     fn fill_text(
         &mut self,
-        state: &State,
+        state: &LineState,
         info: &DatasetInfo,
         bytes: &[u8],
         text: &mut Vec<u8>,
@@ -229,7 +244,7 @@ impl Dumper<'_> {
         let names = self.names();
         let style = self.style(None);
         let printer = Printer { style: &style, values: Values { heap: &heap, references: &names } };
-        let mut state = State { indent: state.indent - 1, ..state.clone() };
+        let mut state = LineState { indent: state.indent - 1, ..state.clone() };
         printer.print(&memory, &element, &mut state, text)
     }
 }

@@ -13,7 +13,7 @@ use super::source::{Block, Source, strips};
 use super::streams::{Stream, failed};
 use super::tables::Tables;
 use crate::h5::render::element::{Printer, ReferenceText, Values};
-use crate::h5::render::line::{Layout, State};
+use crate::h5::render::line::{Layout, LineState};
 
 /// References to references that are followed.
 const DEPTH_MAX: usize = 8;
@@ -75,7 +75,7 @@ impl Dumper<'_> {
     /// All references of a dataset or attribute.
     pub(crate) fn reference_values(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         source: &Source<'_>,
         kind: ReferenceKind,
     ) -> Result<()> {
@@ -84,7 +84,7 @@ impl Dumper<'_> {
         if !matches!(kind, ReferenceKind::Object1 | ReferenceKind::DatasetRegion1) {
             return Ok(());
         }
-        let mut inner = State { need_prefix: true, ..state.clone() };
+        let mut inner = LineState { need_prefix: true, ..state.clone() };
         let result = self.follow_strips(&mut inner, source);
         if let Err(error) = &result
             && error.kind() == Kind::Limit
@@ -98,7 +98,7 @@ impl Dumper<'_> {
         self.tolerate("unable to print references", result)
     }
 
-    fn follow_strips(&mut self, state: &mut State, source: &Source<'_>) -> Result<()> {
+    fn follow_strips(&mut self, state: &mut LineState, source: &Source<'_>) -> Result<()> {
         let memory = source.datatype().memory_type();
         let size = memory.size().max(1) as usize;
         let mut number = 0;
@@ -115,7 +115,7 @@ impl Dumper<'_> {
 
     fn follow_reference(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         block: &Block,
         element: &[u8],
         number: u64,
@@ -136,12 +136,12 @@ impl Dumper<'_> {
         let style = self.style(None);
         let printer = Printer { style: &style, values: Values { heap: &block.heap, references: &names } };
         let mut text = Vec::new();
-        printer.print(&block.datatype, element, &mut State::default(), &mut text)?;
+        printer.print(&block.datatype, element, &mut LineState::default(), &mut text)?;
         Ok(text)
     }
 
     /// Prints a piece about reference number `number`.
-    pub(crate) fn reference_piece(&mut self, state: &mut State, text: &[u8], number: u64) -> Result<()> {
+    pub(crate) fn reference_piece(&mut self, state: &mut LineState, text: &[u8], number: u64) -> Result<()> {
         let layout = self.reference_layout();
         match self.streams.get(Stream::Ddl) {
             Some(out) => state.piece(out, &layout, text, number, u64::MAX).map(drop).map_err(failed),
@@ -150,7 +150,7 @@ impl Dumper<'_> {
     }
 
     /// The data of the object, which is empty for what is no dataset.
-    fn follow_object(&mut self, state: &mut State, token: Token) -> Result<()> {
+    fn follow_object(&mut self, state: &mut LineState, token: Token) -> Result<()> {
         let container = self.container();
         if container.object_info(token).is_err() {
             return Ok(());

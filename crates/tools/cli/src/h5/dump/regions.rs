@@ -10,13 +10,13 @@ use super::attributes::space_text;
 use super::data::Run;
 use super::source::{Block, read_block};
 use super::streams::Stream;
-use crate::h5::render::line::{BREAK, State};
+use crate::h5::render::line::{BREAK, LineState};
 
 impl Dumper<'_> {
     /// The block behind `DATASET "…"`.
     pub(crate) fn region(
         &mut self,
-        state: &mut State,
+        state: &mut LineState,
         dataset: Token,
         selection: &Selection,
         number: u64,
@@ -51,12 +51,12 @@ impl Dumper<'_> {
         self.region_line(state, b"}", number)
     }
 
-    fn region_line(&mut self, state: &mut State, text: &[u8], number: u64) -> Result<()> {
+    fn region_line(&mut self, state: &mut LineState, text: &[u8], number: u64) -> Result<()> {
         state.need_prefix = true;
         self.reference_piece(state, text, number)
     }
 
-    fn region_type(&mut self, state: &mut State, info: &DatasetInfo, number: u64) -> Result<()> {
+    fn region_type(&mut self, state: &mut LineState, info: &DatasetInfo, number: u64) -> Result<()> {
         state.need_prefix = true;
         let mut buffer = b"DATATYPE  ".to_vec();
         state.indent += 1;
@@ -67,7 +67,7 @@ impl Dumper<'_> {
 
     fn region_data(
         &mut self,
-        state: &State,
+        state: &LineState,
         dataset: Token,
         info: &Arc<DatasetInfo>,
         selection: &Selection,
@@ -75,7 +75,7 @@ impl Dumper<'_> {
         let dims = info.space.dims();
         let memory = info.datatype.memory_type();
         let container = self.container();
-        let mut state = State { indent: state.indent + 1, column: state.column, ..State::default() };
+        let mut state = LineState { indent: state.indent + 1, column: state.column, ..LineState::default() };
         if let Selection::Points(_) = selection {
             let block = read_block(&*container, dataset, info, selection, &memory, &self.failed)?;
             return self.region_points(&mut state, &block);
@@ -96,14 +96,14 @@ impl Dumper<'_> {
         Ok(())
     }
 
-    fn region_run(&mut self, state: &mut State, block: &Block, last: bool) -> Result<()> {
+    fn region_run(&mut self, state: &mut LineState, block: &Block, last: bool) -> Result<()> {
         let (layout, style) = (self.reference_layout(), self.style(None));
         let run = Run { stream: Stream::Data, layout: &layout, style: &style, last };
         self.print_run(state, &run, block, &mut 0)
     }
 
     /// Every point on a line of its own.
-    fn region_points(&mut self, state: &mut State, block: &Block) -> Result<()> {
+    fn region_points(&mut self, state: &mut LineState, block: &Block) -> Result<()> {
         let size = block.datatype.size().max(1) as usize;
         let count = block.bytes.len() / size;
         for (i, element) in block.bytes.chunks_exact(size).enumerate() {

@@ -19,7 +19,7 @@ pub(crate) const STRIP_BYTES: u64 = 4 << 20;
 /// References that are printed, each with what it points to. h5dump holds all of them in memory.
 const REFERENCES_MAX: u64 = 1 << 28;
 
-/// What is printed: whose values, and of what type.
+/// The values that are printed: whose, and of what type.
 pub(crate) enum Source<'a> {
     /// A dataset.
     Dataset { token: Token, info: &'a DatasetInfo },
@@ -29,7 +29,7 @@ pub(crate) enum Source<'a> {
     Pairs { map: Token, side: Side, datatype: &'a Datatype, space: &'a Dataspace },
 }
 
-/// What of a pair.
+/// The side of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Keys,

@@ -8,7 +8,7 @@ use hyperslab::{Error, Result};
 use super::options::{Options, Sink};
 use crate::out::Printable;
 
-/// What is written.
+/// The kind of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
     /// Declarations.

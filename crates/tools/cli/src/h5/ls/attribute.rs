@@ -47,7 +47,7 @@ pub(crate) fn complain(error: &Error, options: &Options) {
     }
 }
 
-/// The same where a limit was reached, which the user can raise: that is always said.
+/// Reports that a limit was reached, which the user can raise: that is always said.
 pub(crate) fn complain_of_limit(error: &Error, options: &Options) {
     match error.kind() {
         Kind::Limit if !options.errors => eprintln!("hyperslab ls: {error}"),

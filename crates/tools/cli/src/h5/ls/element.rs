@@ -216,9 +216,9 @@ fn integer(out: &mut Vec<u8>, t: &Integer, bytes: &[u8]) {
     }
 }
 
-/// What C prints for `float`, and for what is wider than `double`.
+/// The format of C for `float`, and for what is wider than `double`.
 static SHORT: LazyLock<FloatFormat> = LazyLock::new(|| FloatFormat::parse("%.6g"));
-/// What C prints for `double`.
+/// The format of C for `double`.
 static LONG: LazyLock<FloatFormat> = LazyLock::new(|| FloatFormat::parse("%.15g"));
 
 fn float(out: &mut Vec<u8>, t: &Float, bytes: &[u8]) {

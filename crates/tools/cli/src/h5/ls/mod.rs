@@ -87,7 +87,7 @@ struct Opened {
 fn open(argument: &str, options: &Options, number: u64) -> Result<Opened, Error> {
     let mut end = argument.len();
     // The reason to tell is that of the whole name, unless a part of it is a file.
-    let (mut reasons, mut told) = (Vec::new(), 0);
+    let (mut reasons, mut known) = (Vec::new(), 0);
     while end > 0 {
         let file = argument[..end].to_owned();
         let object = (end < argument.len()).then(|| argument[end..].to_owned());
@@ -100,14 +100,14 @@ fn open(argument: &str, options: &Options, number: u64) -> Result<Opened, Error>
             }
             Err(error) => {
                 if Path::new(&file).is_file() {
-                    told = reasons.len();
+                    known = reasons.len();
                 }
                 reasons.push(error);
             }
         }
     }
     reasons.iter().for_each(|error| attribute::complain(error, options));
-    Err(reasons.into_iter().nth(told).unwrap_or_else(|| Error::not_found("open file")))
+    Err(reasons.into_iter().nth(known).unwrap_or_else(|| Error::not_found("open file")))
 }
 
 /// Returns whether only the root group is broken. One outside of the file makes it no HDF5 file at all.

@@ -1,6 +1,6 @@
 //! The command line: h5ls's options.
 
-/// What the user asked for.
+/// The options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) address: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Options {
     pub(crate) files: Vec<String>,
 }
 
-/// What the command line leads to.
+/// A parsed command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
     /// List.
@@ -87,8 +87,8 @@ impl Default for Options {
 
 /// Returns the terminal's columns, as the environment tells them.
 fn columns() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
-    told.map_or(80, |n| n.max(1))
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
+    columns.map_or(80, |n| n.max(1))
 }
 
 /// Reads the command line; options end at the first argument that does not start with `-`.

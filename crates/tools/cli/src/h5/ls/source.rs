@@ -22,7 +22,7 @@ pub(crate) struct Source {
     pub(crate) number: u64,
     /// Bytes before the container's own, which its addresses do not count.
     pub(crate) userblock_bytes: u64,
-    /// What tells its file from others, whatever it is called.
+    /// The identity of its file, whatever it is called.
     identity: PathBuf,
     opened: Opened,
     /// Other files that links led to, by the name they have there: each is opened once.
@@ -50,7 +50,7 @@ impl Source {
         Ok(Rc::new(Source { root, number, userblock_bytes, identity, opened, others }))
     }
 
-    fn elsewhere(&self, file: &str) -> Result<Rc<Source>> {
+    fn external(&self, file: &str) -> Result<Rc<Source>> {
         if let Some(other) = self.others.borrow().get(file) {
             return Ok(other.clone());
         }
@@ -76,7 +76,7 @@ impl ObjectAt {
             match path::lookup(place.container(), &op)? {
                 Lookup::Object(token) => return Ok(ObjectAt { token, ..place }),
                 Lookup::External { file, path: rest } => {
-                    place = place.beside(&file)?;
+                    place = place.next_to(&file)?;
                     path = rest;
                 }
                 Lookup::User { .. } => {
@@ -98,8 +98,8 @@ impl ObjectAt {
     }
 
     /// Returns the root group of another file that this one refers to.
-    pub(crate) fn beside(&self, file: &str) -> Result<ObjectAt> {
-        Ok(ObjectAt::root(&self.source.elsewhere(file)?))
+    pub(crate) fn next_to(&self, file: &str) -> Result<ObjectAt> {
+        Ok(ObjectAt::root(&self.source.external(file)?))
     }
 
     /// Returns whether both are the same object of the same file.

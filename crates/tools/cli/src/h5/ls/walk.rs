@@ -77,7 +77,7 @@ impl<'a> Lister<'a> {
         file: &str,
         object: Option<&str>,
     ) -> io::Result<Outcome> {
-        self.opening(file)?;
+        self.begin_file(file)?;
         self.followed.clear();
         (self.dangling, self.frames) = (false, Vec::new());
         let path = object.unwrap_or("/");
@@ -95,13 +95,13 @@ impl<'a> Lister<'a> {
 
     /// Returns a file whose root group cannot be read.
     pub(crate) fn rootless(&mut self, file: &str) -> io::Result<Outcome> {
-        self.opening(file)?;
+        self.begin_file(file)?;
         self.name_start = 0;
         self.not_found(&ObjectPath::root())?;
         Ok(Outcome::NotFound)
     }
 
-    fn opening(&mut self, file: &str) -> io::Result<()> {
+    fn begin_file(&mut self, file: &str) -> io::Result<()> {
         self.file = file.to_owned();
         if self.options.verbose {
             let driver = driver(file, self.options);

@@ -18,14 +18,14 @@ struct Conversion {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Piece {
+enum FormatPiece {
     Text(String),
     Number(Conversion),
 }
 
 /// A parsed format, such as `%g` or `%8.3f m/s`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct FloatFormat(Vec<Piece>);
+pub(crate) struct FloatFormat(Vec<FormatPiece>);
 
 /// Most digits that a precision or width may ask for.
 const DIGITS_MAX: usize = 4096;
@@ -43,22 +43,22 @@ impl FloatFormat {
                 chars.next();
                 text.push('%');
             } else {
-                pieces.push(Piece::Text(std::mem::take(&mut text)));
-                pieces.push(Piece::Number(Conversion::parse(&mut chars)));
+                pieces.push(FormatPiece::Text(std::mem::take(&mut text)));
+                pieces.push(FormatPiece::Number(Conversion::parse(&mut chars)));
             }
         }
-        pieces.push(Piece::Text(text));
+        pieces.push(FormatPiece::Text(text));
         FloatFormat(pieces)
     }
 
     /// C's `%g`.
     pub(crate) fn general() -> Self {
-        FloatFormat(vec![Piece::Number(Conversion { letter: b'g', ..Conversion::default() })])
+        FloatFormat(vec![FormatPiece::Number(Conversion { letter: b'g', ..Conversion::default() })])
     }
 
     /// Returns whether this is `%g` and nothing else.
     fn is_general(&self) -> bool {
-        matches!(&self.0[..], [Piece::Number(c)] if *c == Conversion { letter: b'g', ..Conversion::default() })
+        matches!(&self.0[..], [FormatPiece::Number(c)] if *c == Conversion { letter: b'g', ..Conversion::default() })
     }
 
     /// The number in this format.
@@ -73,8 +73,8 @@ impl FloatFormat {
         }
         for piece in &self.0 {
             match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Number(conversion) => out.push_str(&conversion.apply(value)),
+                FormatPiece::Text(text) => out.push_str(text),
+                FormatPiece::Number(conversion) => out.push_str(&conversion.apply(value)),
             }
         }
     }

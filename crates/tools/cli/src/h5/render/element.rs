@@ -9,7 +9,7 @@ use hyperslab::vol::model::{Datatype, Heap, Reference};
 use hyperslab::{Error, Result};
 
 use super::cformat::FloatFormat;
-use super::line::{INDENT, State};
+use super::line::{INDENT, LineState};
 use super::number;
 use super::text::{Escape, escape_name, push_char};
 
@@ -76,7 +76,7 @@ pub(crate) trait ReferenceText {
     fn write(&self, reference: &Reference, out: &mut Vec<u8>) -> Result<()>;
 }
 
-/// What elements in the memory datatype point into.
+/// The heap that elements in the memory datatype point into.
 #[derive(Clone, Copy)]
 pub(crate) struct Values<'a> {
     /// Variable-length values and references.
@@ -99,7 +99,7 @@ impl Printer<'_> {
         &self,
         datatype: &Datatype,
         bytes: &[u8],
-        state: &mut State,
+        state: &mut LineState,
         out: &mut Vec<u8>,
     ) -> Result<()> {
         match datatype {
@@ -196,7 +196,7 @@ impl Printer<'_> {
         out.push(b'"');
     }
 
-    fn compound(&self, t: &Compound, bytes: &[u8], state: &mut State, out: &mut Vec<u8>) -> Result<()> {
+    fn compound(&self, t: &Compound, bytes: &[u8], state: &mut LineState, out: &mut Vec<u8>) -> Result<()> {
         let marks = self.style.marks;
         out.extend_from_slice(marks.compound.0.as_bytes());
         state.indent += 1;
@@ -216,7 +216,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn indent(&self, state: &State, out: &mut Vec<u8>) {
+    fn indent(&self, state: &LineState, out: &mut Vec<u8>) {
         if self.style.marks.lines {
             out.extend_from_slice(INDENT.repeat(state.indent).as_bytes());
         }
@@ -231,7 +231,7 @@ impl Printer<'_> {
         self.values.references.write(&reference, out)
     }
 
-    fn array(&self, t: &Array, bytes: &[u8], state: &mut State, out: &mut Vec<u8>) -> Result<()> {
+    fn array(&self, t: &Array, bytes: &[u8], state: &mut LineState, out: &mut Vec<u8>) -> Result<()> {
         let (open, separator, close) = self.style.marks.array;
         let size = t.base.size() as usize;
         let row = t.dims.last().copied().unwrap_or(1).max(1) as usize;
@@ -251,7 +251,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn between_items(&self, row_ended: bool, state: &mut State, out: &mut Vec<u8>) {
+    fn between_items(&self, row_ended: bool, state: &mut LineState, out: &mut Vec<u8>) {
         if self.style.marks.lines && row_ended {
             out.push(b'\n');
             self.indent(state, out);
@@ -263,7 +263,13 @@ impl Printer<'_> {
         }
     }
 
-    fn sequence(&self, base: &Datatype, bytes: &[u8], state: &mut State, out: &mut Vec<u8>) -> Result<()> {
+    fn sequence(
+        &self,
+        base: &Datatype,
+        bytes: &[u8],
+        state: &mut LineState,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let (open, separator, close) = self.style.marks.sequence;
         let descriptor = VarLenDescriptor::load(bytes)?;
         let size = base.size() as usize;

@@ -15,7 +15,7 @@ pub(crate) const INDENT: &str = "   ";
 /// Levels that are shown as indentation: output would grow with the square of the depth.
 pub(crate) const LEVELS_MAX: usize = 512;
 
-/// What stands at the start of a line of data.
+/// The start of a line of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Prefix {
     /// Nothing.
@@ -66,9 +66,9 @@ impl Layout {
     }
 }
 
-/// Where the writer stands.
+/// The position of the writer in its line.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct State {
+pub(crate) struct LineState {
     /// Levels of indentation.
     pub(crate) indent: usize,
     /// Columns used on this line.
@@ -93,10 +93,10 @@ pub(crate) struct State {
     pub(crate) after_array: bool,
 }
 
-impl State {
+impl LineState {
     /// At `indent` levels, on a line that is begun already unless it is the outermost level.
     pub(crate) fn at(indent: usize) -> Self {
-        State { indent, column: indent * INDENT.len(), ..State::default() }
+        LineState { indent, column: indent * INDENT.len(), ..LineState::default() }
     }
 
     /// Sets the extent of the data that is printed.
@@ -230,7 +230,7 @@ mod tests {
 
     fn print(dims: &[u64], columns: usize) -> String {
         let count: u64 = dims.iter().product();
-        let mut state = State::at(1);
+        let mut state = LineState::at(1);
         state.set_extent(dims);
         state.need_prefix = true;
         let mut out = Vec::new();

@@ -3,7 +3,7 @@
 /// A number as it will be printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Real {
-    /// What a double holds exactly.
+    /// A value that a double holds exactly.
     Double(f64),
     /// `mantissa * 2^exponent`, for what a double cannot hold.
     Wide { negative: bool, mantissa: u128, exponent: i32 },

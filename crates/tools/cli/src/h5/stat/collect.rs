@@ -79,7 +79,7 @@ pub(crate) struct Datasets {
     pub(crate) types: Vec<TypeCount>,
 }
 
-/// What belongs to no object.
+/// The space that belongs to no object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FileSpace {
     pub(crate) superblock: u64,
@@ -264,7 +264,7 @@ impl Datasets {
     }
 }
 
-/// What the metadata of one object takes.
+/// The storage of one object's metadata.
 #[derive(Debug, Default)]
 struct ObjectStorage {
     header: Headers,

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::h5::getopt::{Found, Scanner, Spec, Takes};
+use crate::h5::getopt::{Argument, Scanner, Spec, Takes};
 
 pub(crate) const USAGE: &str = "\
 usage: hyperslab stat [OPTIONS] FILE
@@ -31,7 +31,7 @@ without options, all of it.
 
 /// A part of what is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Section {
     File,
     FileMetadata,
     Groups,
@@ -44,11 +44,11 @@ pub(crate) enum Part {
     Summary,
 }
 
-/// What the user asks for.
+/// The options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Options {
     /// In the order in which they are printed; empty: all.
-    parts: Vec<Part>,
+    parts: Vec<Section>,
     pub(crate) links_small: u64,
     pub(crate) dims_small: u64,
     pub(crate) attributes_small: u64,
@@ -58,13 +58,13 @@ pub(crate) struct Options {
 
 impl Options {
     /// Returns whether a part is printed. What the file's metadata says already is left out where all is printed.
-    pub(crate) fn shows(&self, part: Part) -> bool {
-        let repeats = matches!(part, Part::GroupMetadata | Part::DatasetMetadata);
+    pub(crate) fn shows(&self, part: Section) -> bool {
+        let repeats = matches!(part, Section::GroupMetadata | Section::DatasetMetadata);
         if self.parts.is_empty() { !repeats } else { self.parts.contains(&part) }
     }
 }
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
@@ -108,14 +108,14 @@ pub(crate) fn parse(words: &[String]) -> Command {
     loop {
         match scanner.next() {
             Err(message) => return Command::Wrong(message, true),
-            Ok(Found::Option('h', _)) => return Command::Help,
-            Ok(Found::Option('V', _)) => return Command::Version,
-            Ok(Found::Option(letter, value)) => {
+            Ok(Argument::Option('h', _)) => return Command::Help,
+            Ok(Argument::Option('V', _)) => return Command::Version,
+            Ok(Argument::Option(letter, value)) => {
                 if let Err(wrong) = options.set(letter, &value.unwrap_or_default()) {
                     return Command::Wrong(wrong, false);
                 }
             }
-            Ok(Found::Files(files)) => {
+            Ok(Argument::Files(files)) => {
                 let Some(file) = files.into_iter().next() else {
                     return Command::Wrong("missing file name".to_owned(), true);
                 };
@@ -139,18 +139,18 @@ impl Options {
     }
 }
 
-fn part(letter: char) -> Option<Part> {
+fn part(letter: char) -> Option<Section> {
     Some(match letter {
-        'f' => Part::File,
-        'F' => Part::FileMetadata,
-        'g' => Part::Groups,
-        'G' => Part::GroupMetadata,
-        'd' => Part::Datasets,
-        'D' => Part::DatasetMetadata,
-        'T' => Part::Datatypes,
-        'A' => Part::Attributes,
-        's' => Part::FreeSpace,
-        'S' => Part::Summary,
+        'f' => Section::File,
+        'F' => Section::FileMetadata,
+        'g' => Section::Groups,
+        'G' => Section::GroupMetadata,
+        'd' => Section::Datasets,
+        'D' => Section::DatasetMetadata,
+        'T' => Section::Datatypes,
+        'A' => Section::Attributes,
+        's' => Section::FreeSpace,
+        'S' => Section::Summary,
         _ => return None,
     })
 }
@@ -170,7 +170,7 @@ fn threshold(text: &str, what: &str) -> Result<u64, String> {
 mod tests {
     use super::*;
 
-    fn told(words: &[&str]) -> Options {
+    fn parsed(words: &[&str]) -> Options {
         match parse(&words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>()) {
             Command::Tell(options) => options,
             other => panic!("{other:?}"),
@@ -179,10 +179,12 @@ mod tests {
 
     #[test]
     fn all_is_told_unless_parts_are_named() {
-        let all = told(&["x.h5"]);
-        assert!(all.shows(Part::Summary) && !all.shows(Part::GroupMetadata));
-        let some = told(&["-gd", "-m", "5", "--links=20", "x.h5"]);
-        assert!(some.shows(Part::Groups) && some.shows(Part::Datasets) && !some.shows(Part::Summary));
+        let all = parsed(&["x.h5"]);
+        assert!(all.shows(Section::Summary) && !all.shows(Section::GroupMetadata));
+        let some = parsed(&["-gd", "-m", "5", "--links=20", "x.h5"]);
+        assert!(
+            some.shows(Section::Groups) && some.shows(Section::Datasets) && !some.shows(Section::Summary)
+        );
         assert_eq!((some.dims_small, some.links_small), (5, 20));
     }
 

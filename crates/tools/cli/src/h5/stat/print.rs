@@ -6,7 +6,7 @@ use hyperslab::filter_names;
 use hyperslab::vol::model::properties::SpaceStrategy;
 
 use super::collect::{Counts, Statistics};
-use super::options::{Options, Part};
+use super::options::{Options, Section};
 use crate::h5::ls::types::in_memory;
 
 /// Free sections below this many bytes are small.
@@ -15,17 +15,17 @@ const SECTION_BYTES_SMALL: u64 = 10;
 /// Prints the parts that the user asked for.
 pub(crate) fn print(out: &mut dyn Write, found: &Statistics, options: &Options) -> io::Result<()> {
     type Printer = fn(&mut dyn Write, &Statistics, &Options) -> io::Result<()>;
-    let parts: [(Part, Printer); 10] = [
-        (Part::File, file),
-        (Part::FileMetadata, file_metadata),
-        (Part::Groups, groups),
-        (Part::GroupMetadata, group_metadata),
-        (Part::Datasets, datasets),
-        (Part::Datatypes, datatypes),
-        (Part::DatasetMetadata, dataset_metadata),
-        (Part::Attributes, attributes),
-        (Part::FreeSpace, free_space),
-        (Part::Summary, summary),
+    let parts: [(Section, Printer); 10] = [
+        (Section::File, file),
+        (Section::FileMetadata, file_metadata),
+        (Section::Groups, groups),
+        (Section::GroupMetadata, group_metadata),
+        (Section::Datasets, datasets),
+        (Section::Datatypes, datatypes),
+        (Section::DatasetMetadata, dataset_metadata),
+        (Section::Attributes, attributes),
+        (Section::FreeSpace, free_space),
+        (Section::Summary, summary),
     ];
     let wanted = parts.into_iter().filter(|(part, _)| options.shows(*part));
     wanted.into_iter().try_for_each(|(_, printer)| printer(out, found, options))

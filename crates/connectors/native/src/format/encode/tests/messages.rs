@@ -8,7 +8,7 @@ use model::{CharacterSet, Limits, Link, LinkTarget, Selection, Token};
 use proptest::prelude::*;
 
 use super::super as encode;
-use super::super::super::attribute::{AttributeInfo, Part, RawAttribute};
+use super::super::super::attribute::{AttributeInfo, AttributePart, RawAttribute};
 use super::super::super::external_files::Slot;
 use super::super::super::file_space::{self, FileSpace};
 use super::super::super::global_heap::HeapId;
@@ -84,8 +84,8 @@ fn filter() -> impl Strategy<Value = FilterSpec> {
         .prop_map(|(id, name, optional, values)| FilterSpec { id, name, optional, values })
 }
 
-fn part() -> impl Strategy<Value = Part> {
-    (any::<bool>(), bytes(0..30)).prop_map(|(shared, bytes)| Part { shared, bytes })
+fn part() -> impl Strategy<Value = AttributePart> {
+    (any::<bool>(), bytes(0..30)).prop_map(|(shared, bytes)| AttributePart { shared, bytes })
 }
 
 fn raw_attribute() -> impl Strategy<Value = RawAttribute> {

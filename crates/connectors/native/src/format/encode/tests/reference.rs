@@ -5,7 +5,7 @@ use model::selection::SelectionVersion;
 use model::{CharacterSet, Dataspace, Datatype, Limits, Link, LinkTarget, Selection, Token, dataspace};
 
 use super::super as encode;
-use super::super::super::attribute::{Part, RawAttribute};
+use super::super::super::attribute::{AttributePart, RawAttribute};
 use super::super::super::external_files::Slot;
 use super::super::super::global_heap::HeapId;
 use super::super::super::group::LinkInfo;
@@ -154,7 +154,7 @@ fn external_file_lists() {
 
 #[test]
 fn attributes() {
-    let part = |shared, text| Part { shared, bytes: hex(text) };
+    let part = |shared, text| AttributePart { shared, bytes: hex(text) };
     let mut raw = RawAttribute {
         name: "a".to_owned(),
         charset: CharacterSet::Ascii,
@@ -173,7 +173,7 @@ fn attributes() {
     assert_eq!(committed, hex("02 02 3412000000000000"));
     let raw = RawAttribute {
         name: "named".to_owned(),
-        datatype: Part { shared: true, bytes: committed },
+        datatype: AttributePart { shared: true, bytes: committed },
         dataspace: part(false, "0100000000000000"),
         data: hex("03000000"),
         ..raw

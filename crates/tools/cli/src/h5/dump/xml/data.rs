@@ -11,7 +11,7 @@ use super::super::binary::until_nul;
 use super::super::source::{Block, Source, strips};
 use super::{escape_name, escape_string, quoted};
 use crate::h5::render::element::Marks;
-use crate::h5::render::line::{Layout, State};
+use crate::h5::render::line::{Layout, LineState};
 
 /// Punctuation of nested values: none but spaces.
 const MARKS: Marks = Marks {
@@ -128,7 +128,7 @@ impl Dumper<'_> {
         let mut style = self.style(None);
         style.marks = MARKS;
         let layout = Layout { outdent: false, separator: "", break_rows: false, ..self.layout.clone() };
-        let mut state = State { need_prefix: true, ..State::at(level) };
+        let mut state = LineState { need_prefix: true, ..LineState::at(level) };
         self.elements(&mut state, source, None, &layout, &style)
     }
 }

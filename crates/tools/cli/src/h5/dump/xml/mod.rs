@@ -191,7 +191,7 @@ impl Dumper<'_> {
         self.xml_parents_of(&path)
     }
 
-    /// The same for a path of the group that was begun last.
+    /// Returns the parents of a path of the group that was begun last.
     fn xml_parents_of(&mut self, path: &ObjectPath) -> [Vec<u8>; 2] {
         let text = if path.is_empty() { "/".to_owned() } else { shown(path) };
         let id = self.xml_id(self.xml.open.last().map(|open| open.token));
@@ -247,7 +247,7 @@ impl Dumper<'_> {
         Ok(())
     }
 
-    /// What is in a group, up to its links.
+    /// Prints the content of a group, up to its links.
     fn xml_fill_group(&mut self, token: Token, name: &str, order: CreationOrder) -> Result<()> {
         self.xml_attributes(token, order)?;
         if name == "/" {

@@ -1,4 +1,4 @@
-//! Elements that lie elsewhere: in other datasets and in files next to the container.
+//! Elements in external storage: in other datasets and in files next to the container.
 
 use model::properties::{DatasetCreate, ExternalFile, Fill, FillTime, FillValue, Layout, VirtualMapping};
 use model::{Kind, Result, Selection, Token};
@@ -7,7 +7,7 @@ use vol::{FileAccess, RawBytes};
 use crate::kit::*;
 use crate::{Case, Subject};
 
-super::suite! { "elsewhere":
+super::suite! { "external":
     |c| c.virtual_datasets => virtual_dataset_shows_its_sources, virtual_dataset_shows_parts_of_its_sources,
         points_of_a_virtual_dataset_come_in_order, writing_a_virtual_dataset_writes_its_sources,
         writing_what_no_source_holds_is_refused, virtual_dataset_in_another_container, virtual_dataset_made_of_itself_fails,

@@ -1,4 +1,4 @@
-//! The lives of containers and objects: tokens are known, and nothing works after the end.
+//! Lifetimes of containers and objects: tokens are known, and nothing works after the end.
 
 use std::collections::HashSet;
 use std::sync::Arc;
