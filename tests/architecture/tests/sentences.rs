@@ -144,7 +144,9 @@ fn every_page_of_the_documentation_is_in_its_index() {
 
 /// Returns the code of a source: without comments and without its tests.
 fn code(text: &str) -> String {
-    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let code = ["#[cfg(test)]", "#[cfg(all(test"]
+        .iter()
+        .fold(text, |code, tests| code.split(tests).next().unwrap_or_default());
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 

@@ -126,21 +126,29 @@ impl Replacement {
         left().map_err(|e: io::Error| Error::io("go on with a copy", &e).with("path", path.display()))
     }
 
-    /// Removes what a copy left under a name in the same folder. A file or a link goes itself, whatever it leads to. A folder is
-    /// opened first and emptied by `delete`, which gets a path that leads to this very folder; then its name goes.
+    /// Removes what a copy left under a name in the same folder. A file or a link goes itself, whatever it leads to; a folder
+    /// as [`Replacement::remove_old`] says.
     pub(super) fn remove_left(&self, path: &Path, delete: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let io = |e: io::Error| failed(&e, path);
         let (dir, name) = (self.dir().map_err(io)?, Self::name(path).map_err(io)?);
-        let removed = match dir.find(name).map_err(io)? {
+        match dir.find(name).map_err(io)? {
             None => Ok(()),
-            Some(found) if found.is_dir() => {
-                let left = dir.dir(name).map_err(io)?;
-                delete(&left.pinned())?;
-                dir.remove_dir(name)
-            }
-            Some(_) => dir.remove_file(name),
-        };
-        match removed {
+            Some(found) if found.is_dir() => self.remove_old(path, delete),
+            Some(_) => dir.remove_file(name).map_err(io),
+        }
+    }
+
+    /// Removes a container that was replaced. A folder is opened first and emptied by `delete`, which gets a path that leads to
+    /// this very folder; then its name goes. What is no folder is left to `delete`, which knows whether it is a container.
+    pub(super) fn remove_old(&self, path: &Path, delete: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        let io = |e: io::Error| failed(&e, path);
+        let (dir, name) = (self.dir().map_err(io)?, Self::name(path).map_err(io)?);
+        if !dir.is_dir(name) {
+            return delete(path);
+        }
+        let folder = dir.dir(name).map_err(io)?;
+        delete(&folder.pinned())?;
+        match dir.remove_dir(name) {
             // A connector may remove its folder, too.
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed.map_err(io),

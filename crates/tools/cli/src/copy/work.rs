@@ -85,9 +85,9 @@ fn open_left(left: &LeftOver, location: &str, access: &FileAccess) -> Result<Arc
     registry().open(&at_path(location, &left.path()), access)
 }
 
-/// Deletes what a copy left next to its place, and nothing that was put there since.
-fn delete_left(replaced: &Replacement, location: &str, path: &Path) -> Result<()> {
-    replaced.remove_left(path, |pinned| registry().delete(&at_path(location, pinned), &FileAccess::write()))
+/// Deletes the container at a path, of the same kind as the one at a location.
+fn delete_at(location: &str, path: &Path) -> Result<()> {
+    registry().delete(&at_path(location, path), &FileAccess::write())
 }
 
 /// Returns the same kind of container at another path.
@@ -167,7 +167,7 @@ impl Output {
             }
             false => {
                 // What a copy without notes left begins anew; nothing that stands there is written through.
-                delete_left(&replaced, location, &path)?;
+                replaced.remove_left(&path, |path| delete_at(location, path))?;
                 make(&temporary, create, &access, false, lost)?
             }
         };
@@ -254,7 +254,7 @@ impl PartialCopy {
             }
             if let Some(old) = replaced.put(&path)? {
                 // The new one is in place; what is left of the old one only takes space.
-                let removed = delete_left(replaced, &self.location, &old);
+                let removed = replaced.remove_old(&old, |path| delete_at(&self.location, path));
                 tell_left(&at_path(&self.location, &old), "the container that was replaced", removed);
             }
         }
@@ -283,7 +283,8 @@ impl Drop for PartialCopy {
         }
         let removed = match &self.replaced {
             Some(replaced) => {
-                delete_left(replaced, &self.location, &to_path(&Location::parse(&self.location).path))
+                let path = to_path(&Location::parse(&self.location).path).into_owned();
+                replaced.remove_left(&path, |path| delete_at(&self.location, path))
             }
             None => registry().delete(&self.location, &FileAccess::write()),
         };
