@@ -50,12 +50,12 @@ fn connector(folder: &Folder) -> LogConnector {
 }
 
 /// Writes elements, and checks that they went to the file that was created or opened and to no other.
-fn assert_written_to_its_own_file(folder: &Folder, container: Arc<dyn Container>, before: &[u8]) {
+fn assert_written_to_its_own_file(folder: &Folder, container: &dyn Container, before: &[u8]) {
     let dataset = match container.link_get(container.info().unwrap().root, "d").unwrap() {
-        Some(_) => find(&*container, "d"),
-        None => ints(&*container, "d", &[4]),
+        Some(_) => find(container, "d"),
+        None => ints(container, "d", &[4]),
     };
-    put(&*container, dataset, &Selection::All, &[1, 2, 3, 4]).unwrap();
+    put(container, dataset, &Selection::All, &[1, 2, 3, 4]).unwrap();
     container.close().unwrap();
     assert_eq!(std::fs::read(folder.at("other.h5")).unwrap(), before, "the other file is as it was");
     let aside = open(&folder.at("aside.h5"), &FileAccess::read()).unwrap();
@@ -73,7 +73,7 @@ fn a_link_that_is_put_in_the_place_of_an_opened_file_is_not_followed() {
     }
     let before = std::fs::read(&other).unwrap();
     let opened = connector(&folder).open_log(&ContainerOpen::new(&path, &FileAccess::write())).unwrap();
-    assert_written_to_its_own_file(&folder, opened, &before);
+    assert_written_to_its_own_file(&folder, &*opened, &before);
 }
 
 #[test]
@@ -83,5 +83,5 @@ fn a_link_that_is_put_in_the_place_of_a_created_file_is_not_followed() {
     std::fs::write(folder.at("other.h5"), before).unwrap();
     let (path, create, access) = (folder.at("a.h5"), FileCreate::default(), FileAccess::write());
     let created = connector(&folder).create_log(&ContainerCreate::new(&path, &create, &access)).unwrap();
-    assert_written_to_its_own_file(&folder, created, before);
+    assert_written_to_its_own_file(&folder, &*created, before);
 }

@@ -91,7 +91,7 @@ fn files_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
             &format!(
                 "with opened('f', 'r+', '{driver}') as f:{CHECK} f['c'] = numpy.arange(4000)\n del f['a']"
             ),
-            &folder.path(),
+            folder.path(),
         );
         // Without a driver, the names of the members say what it is.
         let mut access = FileAccess::write();
@@ -102,13 +102,13 @@ fn files_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
         file.new_dataset_builder().with_data(&numbers(5000)).create("a").unwrap();
         file.unlink("c").unwrap();
         file.close().unwrap();
-        python(&format!("with opened('f', 'r', '{driver}') as f:{CHECK}"), &folder.path());
+        python(&format!("with opened('f', 'r', '{driver}') as f:{CHECK}"), folder.path());
         if version == LibVersion::LATEST {
             // The h5dump of HDF5 1.10 does not know its structures.
             continue;
         }
         let options = ["-f", driver, "-d", "/a", "-c", "3", "f"];
-        let dump = Command::new("h5dump").args(options).current_dir(&folder.path()).output().unwrap();
+        let dump = Command::new("h5dump").args(options).current_dir(folder.path()).output().unwrap();
         let text = String::from_utf8_lossy(&dump.stdout);
         let problem = String::from_utf8_lossy(&dump.stderr);
         assert!(dump.status.success() && text.contains("(0): 0, 1, 2"), "{driver}: {text}{problem}");
@@ -137,7 +137,7 @@ fn files_of_h5py_are_changed_by_us() {
  f['old'] = numpy.arange(1000, dtype='i4')
  f['chunks'] = f.create_dataset('many/chunks', data=numpy.arange(1000), chunks=(10,), maxshape=(None,))"
             ),
-            &folder.path(),
+            folder.path(),
         );
         let file = File::open_with(&folder.at("f"), &FileAccess::write().with_driver(driver)).unwrap();
         assert_eq!(file.dataset("old").unwrap().read_raw::<i32>().unwrap(), numbers(1000));
@@ -154,7 +154,7 @@ fn files_of_h5py_are_changed_by_us() {
  assert 'old' not in f
  f['new'] = 1"
             ),
-            &folder.path(),
+            folder.path(),
         );
         let file = File::open(folder.at("f")).unwrap();
         assert_eq!(file.dataset("new").unwrap().read_raw::<i64>().unwrap(), [1]);
@@ -198,7 +198,7 @@ fn space_in_a_member_is_used_again_and_given_back_at_close() {
     file.new_dataset_builder().with_data(&[7]).create("last").unwrap();
     file.close().unwrap();
     assert!(folder.bytes("f-r.h5") < 1000, "{}", folder.bytes("f-r.h5"));
-    python("with opened('f', 'r', 'split') as f: assert list(f['last']) == [7]", &folder.path());
+    python("with opened('f', 'r', 'split') as f: assert list(f['last']) == [7]", folder.path());
 }
 
 #[test]
@@ -221,7 +221,7 @@ fapl = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
 fapl.set_fapl_split(b'.meta', h5py.h5p.DEFAULT, b'.raw', h5py.h5p.DEFAULT)
 f = h5py.File(h5py.h5f.open(b'f', h5py.h5f.ACC_RDONLY, fapl=fapl))
 assert (f['a'][:] == numpy.arange(10)).all()",
-        &folder.path(),
+        folder.path(),
     );
 }
 
@@ -296,6 +296,6 @@ fn commits_without_syncs_and_large_overwrites_are_read_by_h5py() {
     file.close().unwrap();
     python(
         "with opened('f', 'r', 'split') as f: assert (f['a'][:] == -numpy.arange(500000)).all()",
-        &folder.path(),
+        folder.path(),
     );
 }

@@ -45,7 +45,7 @@ fn read_all(folder: &Folder) -> (usize, Vec<String>) {
 }
 
 pub(crate) fn run(folder: &Folder, name: &str) -> (usize, Vec<String>) {
-    let done = Command::new("python3").arg(script(name)).arg(&folder.path()).output().unwrap();
+    let done = Command::new("python3").arg(script(name)).arg(folder.path()).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let output = String::from_utf8_lossy(&done.stdout).into_owned();
     let (read, not): (Vec<&str>, Vec<&str>) = output.lines().partition(|line| line.ends_with("\tread"));

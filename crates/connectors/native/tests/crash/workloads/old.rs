@@ -83,10 +83,10 @@ pub(super) fn files(name: &'static str) -> Files {
 
 fn make(name: &str) -> Files {
     let folder = Folder::new(name);
-    let done = Command::new("python3").arg(script(name)).arg(&folder.path()).output().unwrap();
+    let done = Command::new("python3").arg(script(name)).arg(folder.path()).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(&folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
     paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
