@@ -91,21 +91,21 @@ pub(crate) fn predefined_message(serial: u64) -> Option<Arc<ErrorMessage>> {
 
 fn class(id: hid_t) -> Fallible<Arc<ErrorClass>> {
     ids::get(id, "an error class", |object| match object {
-        Object::ErrorClass(class) => Some(class),
+        Object::ErrorClass(class) => Some(class.clone()),
         _ => None,
     })
 }
 
 fn message(id: hid_t) -> Fallible<Arc<ErrorMessage>> {
     ids::get(id, "an error message", |object| match object {
-        Object::ErrorMessage(message) => Some(message),
+        Object::ErrorMessage(message) => Some(message.clone()),
         _ => None,
     })
 }
 
 fn saved(id: hid_t) -> Fallible<SharedStack> {
     ids::get(id, "an error stack", |object| match object {
-        Object::ErrorStack(stack) => Some(stack),
+        Object::ErrorStack(stack) => Some(stack.clone()),
         _ => None,
     })
 }

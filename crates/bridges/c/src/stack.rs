@@ -1,7 +1,7 @@
 //! The error stack of each thread, and how it is printed.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
@@ -71,6 +71,8 @@ unsafe impl Send for Stack {}
 
 thread_local! {
     static STACK: RefCell<Stack> = RefCell::new(Stack::default());
+    /// The stack may have records. Every function of the interface asks: most find it empty.
+    static IS_USED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The stack of calls that come when a thread's own stack is gone already: destructors of C++ objects that live until the
@@ -83,6 +85,7 @@ static LATE: Mutex<Stack> = Mutex::new(Stack {
 
 /// Runs `work` on this thread's stack.
 pub fn with<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
+    IS_USED.set(true);
     let mut work = Some(work);
     let mut run = |stack: &mut Stack| work.take().map(|work| work(stack));
     let done = match STACK.try_with(|stack| run(&mut stack.borrow_mut())) {
@@ -94,11 +97,10 @@ pub fn with<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
 
 /// Empties this thread's stack.
 pub fn clear() {
-    with(|stack| {
-        if !stack.records.is_empty() {
-            stack.records.clear();
-        }
-    });
+    if IS_USED.get() {
+        with(|stack| stack.records.clear());
+        IS_USED.set(false);
+    }
 }
 
 impl Stack {

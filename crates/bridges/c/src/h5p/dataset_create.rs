@@ -22,8 +22,8 @@ const RANK_MAX: c_int = 32;
 /// `H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS`
 const EDGES_UNFILTERED: c_uint = 2;
 
-fn read<T>(id: hid_t, read: impl FnOnce(&mut DatasetCreateValues) -> T) -> Fallible<T> {
-    list::get(id, DATASET, |values| values.dataset().map(read))
+fn read<T>(id: hid_t, read: impl FnOnce(&DatasetCreateValues) -> T) -> Fallible<T> {
+    list::get(id, DATASET, |values| values.dataset_ref().map(read))
 }
 
 fn change<T>(id: hid_t, names: &[&str], change: impl FnOnce(&mut DatasetCreateValues) -> T) -> Fallible<T> {

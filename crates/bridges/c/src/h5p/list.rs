@@ -264,7 +264,7 @@ impl PropertyList {
         look(&self.state.read().values)
     }
 
-    /// Returns what `read` takes of the values.
+    /// Returns what `read` takes of the values, with the functions that also set them: no other thread looks meanwhile.
     pub fn read<T>(&self, read: impl FnOnce(&mut ListValues) -> Option<T>) -> Option<T> {
         read(&mut self.state.write().values)
     }
@@ -312,9 +312,9 @@ fn foreign() -> Failure {
     Failure::new(Major::PLIST, Minor::CANTGET, "property list has no such values")
 }
 
-/// Returns what `read` takes of the values of a list of a class.
-pub fn get<T>(id: hid_t, kind: Kind, read: impl FnOnce(&mut ListValues) -> Option<T>) -> Fallible<T> {
-    list_of(id, kind)?.read(read).ok_or_else(foreign)
+/// Returns what `look` takes of the values of a list of a class.
+pub fn get<T>(id: hid_t, kind: Kind, look: impl FnOnce(&ListValues) -> Option<T>) -> Fallible<T> {
+    list_of(id, kind)?.look(look).ok_or_else(foreign)
 }
 
 /// Changes values of a list of a class; `names` are the properties that count as set from then on.
