@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, OnceLock};
 
-use hyperslab::vol::model::datatype::Datatype;
 use hyperslab::vol::Container;
+use hyperslab::vol::model::datatype::Datatype;
 use hyperslab::{Dataspace, ObjectKind, Selection, Token};
 use system::sync::{Mutex, RwLock};
 
@@ -135,7 +135,15 @@ impl ObjectHandle {
     ) -> Fallible<Arc<Self>> {
         file.container().retain(token)?;
         let (path, dataset_access) = (RwLock::new(path), OnceLock::new());
-        Ok(Arc::new(ObjectHandle { file, token, kind, path, dataset_access, attributes: Attributes::default(), is_retained: true }))
+        Ok(Arc::new(ObjectHandle {
+            file,
+            token,
+            kind,
+            path,
+            dataset_access,
+            attributes: Attributes::default(),
+            is_retained: true,
+        }))
     }
 
     /// Returns the root group of a file, which needs no handle to stay alive.

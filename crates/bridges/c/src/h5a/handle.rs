@@ -1,5 +1,6 @@
 //! Attributes that a program has open, and what is remembered of those that it opened before.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hyperslab::vol::AttributeInfo;
@@ -9,6 +10,8 @@ use system::sync::RwLock;
 use crate::failure::Fallible;
 use crate::handles::ObjectHandle;
 
+/// Attributes of an object that are opened before any is remembered.
+const OPENED_MIN: usize = 8;
 /// Attributes of an object that are remembered.
 const REMEMBERED_MAX: usize = 16;
 /// Bytes of a value that is remembered after its attribute is closed.
@@ -106,18 +109,20 @@ impl AttributeHandle {
 /// lock.
 #[derive(Debug, Default)]
 pub struct Attributes {
+    /// How often one was opened that is not in the list.
+    opened: AtomicUsize,
     first: OnceLock<Box<Link>>,
 }
 
 #[derive(Debug)]
 struct Link {
     attribute: Arc<Attribute>,
-    next: Attributes,
+    next: OnceLock<Box<Link>>,
 }
 
 impl Attributes {
     fn links(&self) -> impl Iterator<Item = &Link> {
-        std::iter::successors(self.first.get(), |link| link.next.first.get()).map(|link| &**link)
+        std::iter::successors(self.first.get(), |link| link.next.get()).map(|link| &**link)
     }
 
     /// Returns the attribute with this name.
@@ -126,19 +131,22 @@ impl Attributes {
         self.links().find(is_it).map(|link| &link.attribute)
     }
 
-    /// Adds an attribute, while they are few. Two threads may add the same one.
+    /// Adds an attribute, while they are few: a program that reads each once gains nothing. Two threads may add the same one.
     fn add(&self, attribute: &Arc<Attribute>) {
+        if self.opened.fetch_add(1, Ordering::Relaxed) < OPENED_MIN {
+            return;
+        }
         let mut place = &self.first;
         for _ in 0..REMEMBERED_MAX {
             let mut is_added = false;
             let link = place.get_or_init(|| {
                 is_added = true;
-                Box::new(Link { attribute: attribute.clone(), next: Attributes::default() })
+                Box::new(Link { attribute: attribute.clone(), next: OnceLock::new() })
             });
             if is_added {
                 return;
             }
-            place = &link.next.first;
+            place = &link.next;
         }
     }
 }

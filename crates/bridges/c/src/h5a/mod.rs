@@ -281,9 +281,7 @@ fn rename(object: &ObjectHandle, from: Text, to: Text) -> Fallible<()> {
     object.container().attribute_rename(object.token, &from, &to)?;
     // Handles that are open keep what they were opened for.
     let is_it = |known: &AttributeHandle| {
-        known.object.file.is_same(&object.file)
-            && known.object.token == object.token
-            && known.is_named(&from)
+        known.object.file.is_same(&object.file) && known.object.token == object.token && known.is_named(&from)
     };
     for id in ids::find(|known| matches!(known, Object::Attribute(known) if is_it(known))) {
         if let Ok(known) = handles::attribute(id) {

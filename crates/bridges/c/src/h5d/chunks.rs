@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use hyperslab::extensions::StoredChunk;
-use hyperslab::vol::{ChunkInfo, call};
 use hyperslab::vol::model::properties::{ChunkIndexKind, Layout};
+use hyperslab::vol::{ChunkInfo, call};
 
 use crate::api;
 use crate::arguments::{Bytes, Out, Values};

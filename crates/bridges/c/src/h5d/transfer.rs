@@ -124,7 +124,11 @@ impl Transfer {
     }
 
     fn memory(&self) -> Memory<'_> {
-        Memory { datatype: &self.memory_type, dims: &self.selections.memory_dims, selection: &self.selections.memory }
+        Memory {
+            datatype: &self.memory_type,
+            dims: &self.selections.memory_dims,
+            selection: &self.selections.memory,
+        }
     }
 
     /// Returns the bytes of the buffer that the selection lies in.

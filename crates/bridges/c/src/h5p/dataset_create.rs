@@ -140,7 +140,7 @@ api! { PLIST:
 
     /// Returns the time at which storage is allocated.
     fn H5Pget_alloc_time(plist_id: hid_t, alloc_time: Out<c_int>) -> herr_t {
-        alloc_time.put(read(plist_id, |dataset| alloc_number(dataset))?.into());
+        alloc_time.put(read(plist_id, alloc_number)?.into());
         Ok(())
     }
 

@@ -133,7 +133,7 @@ api! { PLIST:
 
     /// Returns the identifier of the driver, which the program does not close.
     fn H5Pget_driver(plist_id: hid_t) -> hid_t {
-        Ok(h5fd::id_of(&read(plist_id, |access| driver_of(access))?))
+        Ok(h5fd::id_of(&read(plist_id, driver_of)?))
     }
 
     /// Returns the driver's own properties, which belong to the list.

@@ -176,8 +176,17 @@ impl PropertyList {
         Ok(PropertyList { class: self.class.clone(), state: RwLock::new(state), is_default: false })
     }
 
+    /// Returns whether the list has properties of a program: most have none, and need no callbacks.
+    pub fn has_user_properties(&self) -> bool {
+        let is_user = |own: &Own| matches!(own, Own::User(_));
+        self.state.read().own.values().any(is_user) || self.class.has_user_properties()
+    }
+
     /// Calls the creation callbacks of properties.
     pub fn create_properties(&self) -> Fallible<()> {
+        if !self.class.has_user_properties() {
+            return Ok(());
+        }
         let state = self.state.read().clone();
         for property in self.class_users(&state) {
             if property.callbacks.create.is_some() {
@@ -198,6 +207,9 @@ impl PropertyList {
 
     /// Returns properties of programs that the list only has by its class.
     fn class_users(&self, state: &ListState) -> Vec<Arc<UserProperty>> {
+        if !self.class.has_user_properties() {
+            return Vec::new();
+        }
         let all = self.class.lineage().flat_map(|class| class.properties());
         let users = all.filter_map(|property| match property {
             ClassProperty::User(property) => Some(property),

@@ -34,8 +34,8 @@ use crate::ids;
 pub(crate) use announced::Announced;
 
 pub(crate) use object::same;
-pub(crate) use predefined::{predefined, predefined_type};
 pub use predefined::*;
+pub(crate) use predefined::{predefined, predefined_type};
 pub(crate) use registry::conversions;
 
 /// `H5T_VARIABLE`

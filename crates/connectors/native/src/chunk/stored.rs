@@ -26,7 +26,8 @@ pub(crate) fn read_raw(
 
 /// Returns the coordinates of the chunk whose first element this is.
 fn coords_of(dataset: &Dataset, layout: &Chunked, offset: &[u64]) -> Result<Vec<u64>> {
-    let aligned = offset.len() == layout.shape.len() && offset.iter().zip(&layout.shape).all(|(o, c)| o % c == 0);
+    let aligned =
+        offset.len() == layout.shape.len() && offset.iter().zip(&layout.shape).all(|(o, c)| o % c == 0);
     if !aligned || offset.iter().zip(dataset.dims()).any(|(o, d)| o >= d) {
         return Err(Error::invalid("read chunk").with("offset", format!("{offset:?}")));
     }

@@ -212,6 +212,8 @@ const FEW_NAMES_BYTES: u64 = 4 << 10;
 const NAME_SLOT_BYTES: u64 = 16;
 /// A heap up to this size is read at once: one read costs less than the pages of a binary search.
 const NAMES_WHOLE_BYTES: u64 = 64 << 10;
+/// Where it stays in the cache, a larger one pays with the next look-ups.
+const NAMES_CACHED_BYTES: u64 = 256 << 10;
 /// Bytes of heap that are looked at for a name, and then four times as many.
 const NAME_BYTES: u64 = 64;
 
@@ -221,7 +223,8 @@ impl<'f> Names<'f> {
         let head = file.store.block(at, LocalHeap::header_bytes(sizes), "local heap")?;
         let heap = LocalHeap::decode(&head, sizes).during_at("read local heap", at.0)?;
         let mut names = Names { file, heap, whole: None };
-        if all || heap.data_bytes <= NAMES_WHOLE_BYTES {
+        let whole_max = if file.store.may_change() { NAMES_WHOLE_BYTES } else { NAMES_CACHED_BYTES };
+        if all || heap.data_bytes <= whole_max {
             names.whole = Some(file.store.block(heap.data, heap.data_bytes, "local heap data")?);
         }
         Ok(names)
