@@ -388,7 +388,11 @@ api_on_stacks! { ERROR:
     fn H5Eset_auto2(id: hid_t, function: Auto2, data: *mut c_void) -> herr_t {
         let is_default = function.is_some_and(|function| function as usize == print_default as *const () as usize);
         let automatic = if is_default { Automatic::Default } else { Automatic::Two(function, data) };
-        with(id, |stack| stack.automatic = automatic)
+        match id {
+            // h5py calls this around each of its own calls.
+            H5E_DEFAULT => Ok(stack::with_settings(|stack| stack.automatic = automatic)),
+            id => with(id, |stack| stack.automatic = automatic),
+        }
     }
 
     /// Returns how this thread's stack is printed, in the old form.
