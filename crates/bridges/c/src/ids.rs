@@ -302,3 +302,41 @@ pub fn restore(id: hid_t, object: Object) {
         entry.registered = Some(registered(id, object));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Opaque;
+
+    /// A type of identifiers that no test beside these uses.
+    const KIND: c_int = 100;
+
+    fn new() -> hid_t {
+        register(Object::User(KIND, Opaque(std::ptr::null_mut())))
+    }
+
+    #[test]
+    fn no_number_is_used_twice_though_its_entry_is() {
+        let first = new();
+        assert!(remove(first).is_ok() && remove(first).is_err());
+        let second = new();
+        assert_eq!(position(first), position(second));
+        assert!(first != second && !is_valid(first) && is_valid(second));
+        assert!(!is_valid(first ^ 1 << SERIAL_BITS) && type_of(second) == KIND);
+        assert!(remove(second).is_ok());
+    }
+
+    #[test]
+    fn identifiers_are_found_in_the_order_they_were_made_and_go_with_their_last_reference() {
+        let kind = KIND + 1;
+        let new = || register(Object::User(kind, Opaque(std::ptr::null_mut())));
+        let (first, second) = (new(), new());
+        assert!(remove(first).is_ok());
+        let third = new();
+        let all = || find(|object| object.id_type() == kind);
+        assert_eq!(all(), [second, third]);
+        assert!(matches!(add_reference(second), Ok(2)) && matches!(remove_reference(second), Ok(1)));
+        assert!(matches!(remove_reference(second), Ok(0)) && remove_reference(second).is_err());
+        assert_eq!(all(), [third]);
+    }
+}
