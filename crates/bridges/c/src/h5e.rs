@@ -390,7 +390,10 @@ api_on_stacks! { ERROR:
         let automatic = if is_default { Automatic::Default } else { Automatic::Two(function, data) };
         match id {
             // h5py calls this around each of its own calls.
-            H5E_DEFAULT => Ok(stack::with_settings(|stack| stack.automatic = automatic)),
+            H5E_DEFAULT => {
+                stack::with_settings(|stack| stack.automatic = automatic);
+                Ok(())
+            }
             id => with(id, |stack| stack.automatic = automatic),
         }
     }
