@@ -85,6 +85,36 @@ impl Elements<'_> {
         Ok(())
     }
 
+    /// Reads packed elements of `memory` type (in the memory datatype) strip by strip, and calls `take` with each strip and the
+    /// heap of its values: not all values need be in memory at once.
+    ///
+    /// # Errors
+    /// Returns the first error, of the container or of `take`.
+    pub fn read_strips<E: From<Error>>(
+        &self,
+        memory: &Datatype,
+        mut take: impl FnMut(&[u8], &Heap) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let in_memory = self.file_type.memory_type();
+        let plan = Plan::compile(&in_memory, memory, self.conversions)?;
+        let each = self.file_type.size().max(memory.size());
+        let (mut raw, mut values, mut heap) = (Vec::new(), Vec::new(), Heap::new());
+        // What `take` makes of the values stays: few bytes in a file may stand for many.
+        let (mut taken, mut charge) = (0u64, self.container.budget().empty_charge());
+        for piece in self.pieces(self.values_bytes()?, each, 0, &[] as &[u8])? {
+            let StripPart { selection, count, .. } = piece?;
+            heap.clear();
+            values.clear();
+            values.resize(count * memory.size() as usize, 0);
+            let mut strip = StripPart { selection, count, bytes: &mut values[..] };
+            self.read_strip(&mut strip, &in_memory, &plan, &mut raw, &mut heap)?;
+            taken = taken.saturating_add(heap.expanded());
+            charge.resize(taken, "values of variable length")?;
+            take(&values, &heap)?;
+        }
+        Ok(())
+    }
+
     /// Numbers and what is made of them: every worker reads and converts strips of its own.
     fn read_plain(&self, plan: &Plan, into: &mut [u8]) -> Result<()> {
         let layout = self.strip_layout(plan)?;

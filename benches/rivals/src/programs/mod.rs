@@ -1,6 +1,6 @@
 //! Programs for libhdf5, unchanged, on libhdf5 and on the C library: h5py's, and one in C.
 //!
-//! The C library is the one that `cargo build --release -p hyperslab-hdf5` left in the workspace's target folder.
+//! The C library is built as for a release (`cargo build --profile dist -p hyperslab-hdf5`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -110,11 +110,11 @@ fn build() -> Outcome<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     report(
         Command::new("cargo")
-            .args(["build", "--quiet", "--release", "-p", "hyperslab-hdf5"])
+            .args(["build", "--quiet", "--profile", "dist", "-p", "hyperslab-hdf5"])
             .current_dir(&root),
     )?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("release/libhyperslab_hdf5.so").canonicalize()?)
+    Ok(target.join("dist/libhyperslab_hdf5.so").canonicalize()?)
 }
 
 /// Compiles with the libhdf5 in the folder `HYPERSLAB_REFERENCE`, else with Debian's.

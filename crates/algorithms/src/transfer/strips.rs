@@ -10,6 +10,8 @@ use crate::workers;
 
 /// Where values of variable length are fetched: a strip is a batch of them.
 pub(super) const SLOTTED_BYTES: u64 = 16 << 20;
+/// Where a strip is handed on before the next one is read: it stays in the cache with its values.
+const VALUES_BYTES: u64 = 128 << 10;
 /// One run of bytes: a strip stays in the cache, and handing it from thread to thread costs little next to it
 /// (1 MiB takes a fifth more time of the processor when writing).
 const CONTIGUOUS_BYTES: u64 = 4 << 20;
@@ -136,6 +138,15 @@ impl Elements<'_> {
                 StripLayout { bytes: bytes.max(CHUNKED_BYTES), each, chunk: Some(shape.clone()) }
             }
             _ => StripLayout { bytes: CHUNKED_BYTES, each, chunk: None },
+        })
+    }
+
+    /// Returns the bytes of strips that are handed on one by one. Where that would cut chunks, they are larger.
+    pub(super) fn values_bytes(&self) -> Result<u64> {
+        let info = self.container.dataset_info(self.dataset)?;
+        Ok(match &info.create.layout {
+            Layout::Contiguous | Layout::Compact => VALUES_BYTES,
+            _ => SLOTTED_BYTES,
         })
     }
 

@@ -91,21 +91,21 @@ pub(crate) fn predefined_message(serial: u64) -> Option<Arc<ErrorMessage>> {
 
 fn class(id: hid_t) -> Fallible<Arc<ErrorClass>> {
     ids::get(id, "an error class", |object| match object {
-        Object::ErrorClass(class) => Some(class),
+        Object::ErrorClass(class) => Some(class.clone()),
         _ => None,
     })
 }
 
 fn message(id: hid_t) -> Fallible<Arc<ErrorMessage>> {
     ids::get(id, "an error message", |object| match object {
-        Object::ErrorMessage(message) => Some(message),
+        Object::ErrorMessage(message) => Some(message.clone()),
         _ => None,
     })
 }
 
 fn saved(id: hid_t) -> Fallible<SharedStack> {
     ids::get(id, "an error stack", |object| match object {
-        Object::ErrorStack(stack) => Some(stack),
+        Object::ErrorStack(stack) => Some(stack.clone()),
         _ => None,
     })
 }
@@ -388,7 +388,14 @@ api_on_stacks! { ERROR:
     fn H5Eset_auto2(id: hid_t, function: Auto2, data: *mut c_void) -> herr_t {
         let is_default = function.is_some_and(|function| function as usize == print_default as *const () as usize);
         let automatic = if is_default { Automatic::Default } else { Automatic::Two(function, data) };
-        with(id, |stack| stack.automatic = automatic)
+        match id {
+            // h5py calls this around each of its own calls.
+            H5E_DEFAULT => {
+                stack::with_settings(|stack| stack.automatic = automatic);
+                Ok(())
+            }
+            id => with(id, |stack| stack.automatic = automatic),
+        }
     }
 
     /// Returns how this thread's stack is printed, in the old form.

@@ -199,7 +199,7 @@ api! { SYM:
     /// Creates a group without a link.
     fn H5Gcreate_anon(id: hid_t, gcpl: hid_t, gapl: hid_t) -> hid_t {
         let file = handles::location(id)?.file.clone();
-        h5p::list_for(gapl, h5p::Kind::GroupAccess)?;
+        h5p::check_list(gapl, h5p::Kind::GroupAccess)?;
         file.check_writable()?;
         let op = OpGroupCreate { place: None, create: h5p::group_create(gcpl)? };
         let token = file.container().group_create(&op)?;

@@ -59,7 +59,7 @@ pub(crate) fn free_user_object(kind: c_int, object: Opaque) -> Fallible<()> {
 fn user_object(id: hid_t, kind: c_int) -> Fallible<Opaque> {
     user_type(kind)?;
     ids::get(id, "an object of this type", |object| match object {
-        Object::User(of, object) if of == kind => Some(object),
+        Object::User(of, object) if *of == kind => Some(*object),
         _ => None,
     })
 }

@@ -250,13 +250,13 @@ api! { MAP:
 
     /// Returns the number of pairs.
     fn H5Mget_count(id: hid_t, count: Out<hsize_t>, dxpl: hid_t) -> herr_t {
-        h5p::list_for(dxpl, Kind::Transfer)?;
+        h5p::check_list(dxpl, Kind::Transfer)?;
         count.put_required(info(&*handles::map(id)?)?.count, "count")
     }
 
     /// Sets the value of a key.
     fn H5Mput(id: hid_t, key_type: hid_t, key: *const c_void, value_type: hid_t, value: *const c_void, dxpl: hid_t) -> herr_t {
-        h5p::list_for(dxpl, Kind::Transfer)?;
+        h5p::check_list(dxpl, Kind::Transfer)?;
         put(id, (key_type, key), (value_type, value))
     }
 
@@ -267,7 +267,7 @@ api! { MAP:
 
     /// Says whether a key has a value.
     fn H5Mexists(id: hid_t, key_type: hid_t, key: *const c_void, exists: Out<bool>, dxpl: hid_t) -> herr_t {
-        h5p::list_for(dxpl, Kind::Transfer)?;
+        h5p::check_list(dxpl, Kind::Transfer)?;
         let map = handles::map(id)?;
         let key = stored_key(&map, &info(&map)?, key_type, key)?;
         let found = map.container().map_get(map.token, &[&key])?;
@@ -276,13 +276,13 @@ api! { MAP:
 
     /// Calls a function for the keys of a map.
     fn H5Miterate(id: hid_t, position: Out<hsize_t>, key_type: hid_t, operator: Operator, data: Data, dxpl: hid_t) -> herr_t {
-        h5p::list_for(dxpl, Kind::Transfer)?;
+        h5p::check_list(dxpl, Kind::Transfer)?;
         iterate(id, position, key_type, operator, data)
     }
 
     /// Calls a function for the keys of the map that a name leads to.
     fn H5Miterate_by_name(id: hid_t, name: Text, position: Out<hsize_t>, key_type: hid_t, operator: Operator, data: Data, dxpl: hid_t, lapl: hid_t) -> herr_t {
-        h5p::list_for(dxpl, Kind::Transfer)?;
+        h5p::check_list(dxpl, Kind::Transfer)?;
         let found = paths::find_from(id, &name.name("map name")?, lapl)?;
         let map = found.open_kind(ObjectKind::Map)?.register()?;
         let done = iterate(map, position, key_type, operator, data);
@@ -292,7 +292,7 @@ api! { MAP:
 
     /// Removes a pair.
     fn H5Mdelete(id: hid_t, key_type: hid_t, key: *const c_void, dxpl: hid_t) -> herr_t {
-        h5p::list_for(dxpl, Kind::Transfer)?;
+        h5p::check_list(dxpl, Kind::Transfer)?;
         let map = handles::map(id)?;
         map.file.check_writable()?;
         let key = stored_key(&map, &info(&map)?, key_type, key)?;

@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, OnceLock};
 
+use hyperslab::vol::Container;
 use hyperslab::vol::model::datatype::Datatype;
-use hyperslab::vol::{AttributeInfo, Container};
 use hyperslab::{Dataspace, ObjectKind, Selection, Token};
 use system::sync::{Mutex, RwLock};
 
@@ -12,6 +12,7 @@ use crate::arguments::Opaque;
 use crate::codes::Minor;
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{hid_t, id_type};
+pub use crate::h5a::{AttributeHandle, Attributes};
 use crate::h5e::{ErrorClass, ErrorMessage};
 use crate::h5f::{FileHandle, close_file};
 use crate::h5p::values::DatasetAccessValues;
@@ -118,6 +119,8 @@ pub struct ObjectHandle {
     pub path: RwLock<Option<String>>,
     /// Access properties that a dataset was opened with.
     pub dataset_access: OnceLock<DatasetAccessValues>,
+    /// Attributes that were opened.
+    pub attributes: Attributes,
     /// Whether this handle keeps the object alive.
     is_retained: bool,
 }
@@ -132,7 +135,15 @@ impl ObjectHandle {
     ) -> Fallible<Arc<Self>> {
         file.container().retain(token)?;
         let (path, dataset_access) = (RwLock::new(path), OnceLock::new());
-        Ok(Arc::new(ObjectHandle { file, token, kind, path, dataset_access, is_retained: true }))
+        Ok(Arc::new(ObjectHandle {
+            file,
+            token,
+            kind,
+            path,
+            dataset_access,
+            attributes: Attributes::default(),
+            is_retained: true,
+        }))
     }
 
     /// Returns the root group of a file, which needs no handle to stay alive.
@@ -146,6 +157,7 @@ impl ObjectHandle {
             kind: ObjectKind::Group,
             path,
             dataset_access,
+            attributes: Attributes::default(),
             is_retained: false,
         })
     }
@@ -182,6 +194,8 @@ impl Drop for ObjectHandle {
 /// `hobj_ref_t`, `hdset_reg_ref_t` and `H5R_ref_t`.
 #[derive(Debug)]
 pub struct TypeHandle {
+    /// A predefined type, which never changes.
+    predefined: Option<Arc<Datatype>>,
     state: RwLock<TypeState>,
 }
 
@@ -201,6 +215,11 @@ impl TypeHandle {
         Self::with(datatype, false, None)
     }
 
+    /// Returns the type, if it is a predefined one.
+    pub fn predefined(&self) -> Option<&Datatype> {
+        self.predefined.as_deref()
+    }
+
     /// Returns a predefined type.
     pub fn immutable(datatype: Datatype) -> Self {
         Self::with(datatype, true, None)
@@ -214,13 +233,14 @@ impl TypeHandle {
     fn with(datatype: Datatype, is_immutable: bool, committed: Option<Arc<ObjectHandle>>) -> Self {
         let datatype = Arc::new(datatype);
         TypeHandle {
+            predefined: is_immutable.then(|| datatype.clone()),
             state: RwLock::new(TypeState { datatype, is_immutable, is_locked: is_immutable, committed }),
         }
     }
 
     /// Returns the type, in C's form.
     pub fn datatype(&self) -> Arc<Datatype> {
-        self.state.read().datatype.clone()
+        self.predefined.clone().unwrap_or_else(|| self.state.read().datatype.clone())
     }
 
     /// Returns the committed datatype that it is, if any.
@@ -306,64 +326,54 @@ impl SpaceHandle {
     }
 }
 
-/// An attribute that a program has open.
-#[derive(Debug)]
-pub struct AttributeHandle {
-    /// The object that it belongs to.
-    pub object: Arc<ObjectHandle>,
-    /// Its name; it changes where the attribute is renamed.
-    pub name: RwLock<String>,
-    /// What it is: neither type nor extent of an attribute change.
-    info: Arc<AttributeInfo>,
-    /// Its value, where nothing can change it.
-    value: OnceLock<Arc<Vec<u8>>>,
-}
-
-impl AttributeHandle {
-    /// Returns a handle of an attribute.
-    pub fn new(object: Arc<ObjectHandle>, info: AttributeInfo) -> Self {
-        let name = RwLock::new(info.name.clone());
-        AttributeHandle { object, name, info: Arc::new(info), value: OnceLock::new() }
-    }
-
-    /// Opens the attribute called `name`; `None` if there is none.
-    pub fn open(object: Arc<ObjectHandle>, name: &str) -> Fallible<Option<Self>> {
-        let info = object.container().attribute_info(object.token, name)?;
-        Ok(info.map(|info| Self::new(object, info)))
-    }
-
-    /// Returns what the attribute is.
-    pub fn info(&self) -> &AttributeInfo {
-        &self.info
-    }
-
-    /// Returns the value, in the file datatype. An open attribute has it in memory, as in libhdf5, where the file is only read.
-    pub fn value(&self) -> Fallible<Arc<Vec<u8>>> {
-        if let Some(value) = self.value.get() {
-            return Ok(value.clone());
-        }
-        let name = self.name.read().clone();
-        let mut values = self.object.container().attribute_read(self.object.token, &[&name])?;
-        let value = Arc::new(values.pop().ok_or_else(|| crate::h5a::missing(&name))?);
-        match self.object.file.shared.is_unchanging {
-            true => Ok(self.value.get_or_init(|| value).clone()),
-            false => Ok(value),
-        }
-    }
-}
-
 /// Returns the dataspace of an identifier.
 pub fn space(id: hid_t) -> Fallible<Arc<SpaceHandle>> {
     ids::get(id, "a dataspace", |object| match object {
-        Object::Dataspace(space) => Some(space),
+        Object::Dataspace(space) => Some(space.clone()),
         _ => None,
     })
+}
+
+/// Returns the extent of a dataspace.
+pub fn extent(id: hid_t) -> Fallible<Dataspace> {
+    Ok(space(id)?.0.read().extent.clone())
 }
 
 /// Returns the datatype of an identifier.
 pub fn datatype(id: hid_t) -> Fallible<Arc<TypeHandle>> {
     ids::get(id, "a datatype", |object| match object {
-        Object::Datatype(datatype) => Some(datatype),
+        Object::Datatype(datatype) => Some(datatype.clone()),
+        _ => None,
+    })
+}
+
+/// The datatype of elements in memory.
+#[derive(Debug)]
+pub enum MemoryType {
+    /// One of the library's.
+    Predefined(&'static Datatype),
+    /// One that a program made.
+    Own(Arc<Datatype>),
+}
+
+impl std::ops::Deref for MemoryType {
+    type Target = Datatype;
+    fn deref(&self) -> &Datatype {
+        match self {
+            MemoryType::Predefined(datatype) => datatype,
+            MemoryType::Own(datatype) => datatype,
+        }
+    }
+}
+
+/// Returns the datatype of an identifier, in C's form. No reference is counted where that is a predefined one.
+pub fn memory_type(id: hid_t) -> Fallible<MemoryType> {
+    let serial = ids::predefined_serial(id).filter(|_| ids::type_of(id) == id_type::DATATYPE);
+    if let Some(datatype) = serial.and_then(crate::h5t::predefined_type) {
+        return Ok(MemoryType::Predefined(datatype));
+    }
+    ids::get(id, "a datatype", |object| match object {
+        Object::Datatype(datatype) => Some(MemoryType::Own(datatype.datatype())),
         _ => None,
     })
 }
@@ -371,7 +381,7 @@ pub fn datatype(id: hid_t) -> Fallible<Arc<TypeHandle>> {
 /// Returns the group of an identifier; a file is its root group.
 pub fn group(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
     ids::get(id, "a group", |object| match object {
-        Object::Group(group) => Some(group),
+        Object::Group(group) => Some(group.clone()),
         _ => None,
     })
 }
@@ -379,7 +389,7 @@ pub fn group(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
 /// Returns the group of an identifier; that of a file is its root group.
 pub fn group_or_file(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
     ids::get(id, "a group (or file)", |object| match object {
-        Object::Group(group) => Some(group),
+        Object::Group(group) => Some(group.clone()),
         Object::File(file) => Some(file.root()),
         _ => None,
     })
@@ -388,7 +398,7 @@ pub fn group_or_file(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
 /// Returns the dataset of an identifier.
 pub fn dataset(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
     ids::get(id, "a dataset", |object| match object {
-        Object::Dataset(dataset) => Some(dataset),
+        Object::Dataset(dataset) => Some(dataset.clone()),
         _ => None,
     })
 }
@@ -396,7 +406,7 @@ pub fn dataset(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
 /// Returns the map of an identifier.
 pub fn map(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
     ids::get(id, "a map", |object| match object {
-        Object::Map(map) => Some(map),
+        Object::Map(map) => Some(map.clone()),
         _ => None,
     })
 }
@@ -404,7 +414,7 @@ pub fn map(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
 /// Returns the attribute of an identifier.
 pub fn attribute(id: hid_t) -> Fallible<Arc<AttributeHandle>> {
     ids::get(id, "an attribute", |object| match object {
-        Object::Attribute(attribute) => Some(attribute),
+        Object::Attribute(attribute) => Some(attribute.clone()),
         _ => None,
     })
 }
@@ -412,14 +422,14 @@ pub fn attribute(id: hid_t) -> Fallible<Arc<AttributeHandle>> {
 /// Returns the file of an identifier.
 pub fn file(id: hid_t) -> Fallible<Arc<FileHandle>> {
     ids::get(id, "a file", |object| match object {
-        Object::File(file) => Some(file),
+        Object::File(file) => Some(file.clone()),
         _ => None,
     })
 }
 
 /// Returns the object that a path starts from: any object of a file, an attribute, or a file.
 pub fn location(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
-    ids::get(id, "a location", |object| object.location())
+    ids::get(id, "a location", Object::location)
 }
 
 /// A pointer that is null, for callers that want none.

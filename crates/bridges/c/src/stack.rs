@@ -1,7 +1,7 @@
 //! The error stack of each thread, and how it is printed.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
@@ -60,9 +60,15 @@ pub struct Stack {
     pub paused: u32,
 }
 
+impl Stack {
+    const fn new() -> Self {
+        Stack { records: Vec::new(), automatic: Automatic::Default, paused: 0 }
+    }
+}
+
 impl Default for Stack {
     fn default() -> Self {
-        Stack { records: Vec::new(), automatic: Automatic::Default, paused: 0 }
+        Stack::new()
     }
 }
 
@@ -70,7 +76,9 @@ impl Default for Stack {
 unsafe impl Send for Stack {}
 
 thread_local! {
-    static STACK: RefCell<Stack> = RefCell::new(Stack::default());
+    static STACK: RefCell<Stack> = const { RefCell::new(Stack::new()) };
+    /// The stack may have records. Every function of the interface asks: most find it empty.
+    static IS_USED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The stack of calls that come when a thread's own stack is gone already: destructors of C++ objects that live until the
@@ -83,6 +91,12 @@ static LATE: Mutex<Stack> = Mutex::new(Stack {
 
 /// Runs `work` on this thread's stack.
 pub fn with<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
+    IS_USED.set(true);
+    with_settings(work)
+}
+
+/// Like [`with`], for work that adds no record.
+pub fn with_settings<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
     let mut work = Some(work);
     let mut run = |stack: &mut Stack| work.take().map(|work| work(stack));
     let done = match STACK.try_with(|stack| run(&mut stack.borrow_mut())) {
@@ -94,11 +108,10 @@ pub fn with<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
 
 /// Empties this thread's stack.
 pub fn clear() {
-    with(|stack| {
-        if !stack.records.is_empty() {
-            stack.records.clear();
-        }
-    });
+    if IS_USED.get() {
+        with_settings(|stack| stack.records.clear());
+        IS_USED.set(false);
+    }
 }
 
 impl Stack {

@@ -27,6 +27,7 @@ use crate::recover;
 use crate::state::{Core, Options};
 use crate::statistics::{FileMetadata, ObjectMetadata};
 use crate::store::{Store, StoreParts};
+use crate::stored_chunk::StoredChunk;
 use crate::txn::Moved;
 use crate::txn::redo::Redo;
 use crate::write::create_file;
@@ -109,6 +110,7 @@ impl Connector for NativeConnector {
             ObjectMetadata::INFO,
             FileMetadata::INFO,
             LinkStorage::INFO,
+            StoredChunk::INFO,
             FileImage::INFO,
             OverwriteInPlace::INFO,
         ]

@@ -32,6 +32,14 @@ impl Deref for Block {
     }
 }
 
+impl Block {
+    /// Returns the first `len` bytes; all where there are fewer.
+    pub(crate) fn first(self, len: usize) -> Block {
+        let end = self.range.start.saturating_add(len).min(self.range.end);
+        Block { range: self.range.start..end, bytes: self.bytes }
+    }
+}
+
 impl From<Arc<Vec<u8>>> for Block {
     fn from(bytes: Arc<Vec<u8>>) -> Self {
         Block { range: 0..bytes.len(), bytes }

@@ -4,6 +4,9 @@ use super::*;
 use crate::bytes::{Put, uint_width};
 use crate::{Limits, text};
 
+/// Bytes of a number's message, or a few more.
+const NUMBER_BYTES: usize = 24;
+
 impl Datatype {
     /// Returns the lowest message version that can hold this type.
     pub fn version_required(&self) -> u8 {
@@ -25,7 +28,7 @@ impl Datatype {
     /// the others stay at the lowest version that holds them, as libhdf5 writes them.
     pub fn encode(&self, floor: u8) -> Result<Vec<u8>> {
         self.validate(&Limits::default())?;
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(NUMBER_BYTES);
         put(&mut out, self, floor)?;
         Ok(out)
     }

@@ -6,8 +6,9 @@ use crate::Limits;
 impl Datatype {
     /// Checks sizes, members and nesting, without recursion: nesting cannot exhaust the stack.
     pub fn validate(&self, limits: &Limits) -> Result<()> {
-        let mut pending = vec![(self, 1)];
-        while let Some((inner, depth)) = pending.pop() {
+        // Most types have no others inside, and need no list of them.
+        let (mut pending, mut next) = (Vec::new(), Some((self, 1)));
+        while let Some((inner, depth)) = next {
             if depth > limits.depth_max {
                 return Err(Error::limit("check datatype").with("nesting", depth));
             }
@@ -15,6 +16,7 @@ impl Datatype {
                 return Err(Error::invalid("check datatype").with("problem", problem));
             }
             pending.extend(inner.children().into_iter().map(|child| (child, depth + 1)));
+            next = pending.pop();
         }
         Ok(())
     }

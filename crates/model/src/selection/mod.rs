@@ -281,6 +281,9 @@ impl Selection {
     pub fn validate(&self, dims: &[u64]) -> Result<()> {
         self.check_rank(dims)?;
         dataspace::element_count(dims)?;
+        if matches!(self, Selection::All | Selection::None) {
+            return Ok(());
+        }
         if let Selection::Regular(regular) = self
             && !regular.is_unlimited()
         {

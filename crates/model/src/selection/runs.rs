@@ -3,7 +3,7 @@
 use super::chunk_copy::Comb;
 use super::chunk_runs::{ChunkRun, ChunkRuns, Frame};
 use super::{Axis, Regular, Selection};
-use crate::Result;
+use crate::{Result, dataspace};
 
 /// Selected elements that lie one after the other in the extent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,6 +41,10 @@ impl Selection {
     /// Returns the runs of the selection, which must lie in the extent.
     pub fn runs(&self, dims: &[u64]) -> Result<Runs> {
         self.validate(dims)?;
+        if let Selection::All = self {
+            let len = dataspace::element_count(dims)?;
+            return Ok(Runs(NextRun::One((len > 0).then_some(Run { offset: 0, len }))));
+        }
         if let Some(run) = self.one_run(dims) {
             return Ok(Runs(NextRun::One(Some(run))));
         }

@@ -1,11 +1,13 @@
 //! H5A: attributes.
 
+mod handle;
 mod iterate;
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
 use hyperslab::vol::algorithms::transfer;
+use hyperslab::vol::model::datatype::Datatype;
 use hyperslab::vol::model::{CharacterSet, Heap};
 use hyperslab::vol::{AttributeInfo, OpAttributeCreate, OpList, Page};
 use hyperslab::{Index, Order};
@@ -16,11 +18,13 @@ use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{H5P_DEFAULT, herr_t, hid_t, hsize_t, htri_t};
 use crate::h5f::FileHandle;
-use crate::handles::{self, AttributeHandle, Object, ObjectHandle, Space, SpaceHandle, TypeHandle};
+use crate::handles::{self, MemoryType, Object, ObjectHandle, Space, SpaceHandle, TypeHandle};
 use crate::listing::Listing;
 use crate::memory::{self, Allocator};
 use crate::paths;
 use crate::{h5p, ids};
+
+pub use handle::{AttributeHandle, Attributes};
 
 /// `H5A_info_t`
 #[repr(C)]
@@ -43,6 +47,9 @@ impl H5A_info_t {
     }
 }
 
+/// Bytes of a value that is copied while the table of identifiers is locked.
+const IN_MEMORY_BYTES_MAX: usize = 4096;
+
 fn data_bytes(info: &AttributeInfo) -> hsize_t {
     info.space.element_count().unwrap_or(0).saturating_mul(info.datatype.size().into())
 }
@@ -56,7 +63,12 @@ fn owner(id: hid_t) -> Fallible<Arc<ObjectHandle>> {
 }
 
 fn owner_named(id: hid_t, name: Text, lapl: hid_t) -> Fallible<Arc<ObjectHandle>> {
-    owner(id)?;
+    let object = owner(id)?;
+    // Most programs name an object by itself.
+    if name.bytes() == Some(b".") && !object.file.has_mounts() {
+        h5p::check_list(lapl, h5p::Kind::LinkAccess)?;
+        return Ok(object);
+    }
     paths::find_from(id, &name.name("object name")?, lapl)?.open()
 }
 
@@ -69,8 +81,7 @@ fn info_of(object: &ObjectHandle, name: &str) -> Fallible<AttributeInfo> {
 }
 
 fn info(attribute: &AttributeHandle) -> Fallible<AttributeInfo> {
-    let name = attribute.name.read().clone();
-    info_of(&attribute.object, &name)
+    info_of(&attribute.object, &attribute.name())
 }
 
 fn register(attribute: AttributeHandle) -> hid_t {
@@ -78,6 +89,10 @@ fn register(attribute: AttributeHandle) -> hid_t {
 }
 
 fn open(object: Arc<ObjectHandle>, name: Text) -> Fallible<hid_t> {
+    let object = match AttributeHandle::open_again(object, name.bytes().unwrap_or_default()) {
+        Ok(attribute) => return Ok(register(attribute)),
+        Err(object) => object,
+    };
     let name = name.name("attribute name")?;
     let attribute = AttributeHandle::open(object, &name)?.ok_or_else(|| missing(&name))?;
     Ok(register(attribute))
@@ -120,11 +135,11 @@ fn create(
     let name = name.name("attribute name")?;
     object.file.check_writable()?;
     let datatype = handles::datatype(datatype)?;
-    let space = handles::space(space)?.get().extent;
+    let space = handles::extent(space)?;
     let encoding = h5p::attribute_create(acpl)?.encoding;
     let op = OpAttributeCreate {
         object: object.token,
-        name: name.clone(),
+        name,
         charset: if encoding == 1 { CharacterSet::Utf8 } else { CharacterSet::Ascii },
         committed: committed_in(&datatype, &object.file)?,
         datatype: (*datatype.datatype()).clone(),
@@ -137,8 +152,20 @@ fn create(
         },
         _ => Failure::from(error),
     })?;
-    let attribute = AttributeHandle::open(object, &name)?.ok_or_else(|| missing(&name))?;
+    let attribute = match op.datatype {
+        // A number is stored as it is: there is nothing to ask.
+        Datatype::Integer(_) | Datatype::Float(_) if op.committed.is_none() => {
+            AttributeHandle::new(object, info_of_new(op))
+        }
+        _ => AttributeHandle::open(object, &op.name)?.ok_or_else(|| missing(&op.name))?,
+    };
     Ok(register(attribute))
+}
+
+/// Returns what an attribute is that was created, but for its place in the order of creation.
+fn info_of_new(op: OpAttributeCreate) -> AttributeInfo {
+    let OpAttributeCreate { name, charset, datatype, committed, space, .. } = op;
+    AttributeInfo { name, charset, creation_order: None, datatype, committed, space }
 }
 
 /// Returns the committed datatype that a new object shares: one of the same file.
@@ -150,15 +177,39 @@ pub(crate) fn committed_in(datatype: &TypeHandle, file: &FileHandle) -> Fallible
     }
 }
 
+/// Copies a value that is in memory, if it has the datatype that the program wants; returns whether it did.
+fn read_in_memory(object: &Object, memory_type: &MemoryType, buffer: Bytes) -> bool {
+    let Object::Attribute(attribute) = object else { return false };
+    let Some(value) = attribute.value_in_memory() else { return false };
+    let is_copied = value.len() <= IN_MEMORY_BYTES_MAX
+        && **memory_type == attribute.info().datatype
+        && !memory_type.has_descriptors();
+    let Some(Ok(into)) = is_copied.then(|| buffer.write(value.len(), "buffer")) else { return false };
+    into.copy_from_slice(value);
+    true
+}
+
 fn read(id: hid_t, datatype: hid_t, buffer: Bytes) -> Fallible<()> {
+    let is_read = |memory_type| ids::with(id, |object| read_in_memory(object, &memory_type, buffer));
+    match handles::memory_type(datatype).and_then(is_read) {
+        Ok(true) => Ok(()),
+        _ => read_converted(id, datatype, buffer),
+    }
+}
+
+fn read_converted(id: hid_t, datatype: hid_t, buffer: Bytes) -> Fallible<()> {
     let attribute = handles::attribute(id)?;
-    let memory_type = handles::datatype(datatype)?.datatype();
+    let memory_type = handles::memory_type(datatype)?;
+    attribute.with_value(|raw| convert(&attribute, raw, &memory_type, buffer))
+}
+
+/// Converts the value of an attribute from the file datatype.
+fn convert(attribute: &AttributeHandle, raw: &[u8], memory_type: &MemoryType, buffer: Bytes) -> Fallible<()> {
     let (info, object) = (attribute.info(), &attribute.object);
     let count = info.space.element_count()?;
-    let bytes = memory::buffer_bytes(count, &memory_type)?;
-    let raw = attribute.value()?;
+    let bytes = memory::buffer_bytes(count, memory_type)?;
     let into = buffer.write(bytes, "buffer")?;
-    if *memory_type == info.datatype && !memory_type.has_descriptors() {
+    if **memory_type == info.datatype && !memory_type.has_descriptors() {
         if raw.len() != into.len() {
             return Err(Failure::new(
                 Major::ATTR,
@@ -166,7 +217,7 @@ fn read(id: hid_t, datatype: hid_t, buffer: Bytes) -> Fallible<()> {
                 "the value of the attribute has another size",
             ));
         }
-        into.copy_from_slice(&raw);
+        into.copy_from_slice(raw);
         return Ok(());
     }
     let in_library = memory_type.memory_type();
@@ -174,9 +225,9 @@ fn read(id: hid_t, datatype: hid_t, buffer: Bytes) -> Fallible<()> {
     let mut heap = Heap::new();
     let container = &**object.container();
     let converted =
-        transfer::from_file_type(container, &info.datatype, &raw, &in_library, &conversions, &mut heap)?;
+        transfer::from_file_type(container, &info.datatype, raw, &in_library, &conversions, &mut heap)?;
     match memory_type.has_descriptors() {
-        true => memory::to_c(&memory_type, &converted, &heap, &object.file, &Allocator::default(), into),
+        true => memory::to_c(memory_type, &converted, &heap, &object.file, &Allocator::default(), into),
         false => {
             into.copy_from_slice(&converted);
             Ok(())
@@ -186,8 +237,8 @@ fn read(id: hid_t, datatype: hid_t, buffer: Bytes) -> Fallible<()> {
 
 fn write(id: hid_t, datatype: hid_t, buffer: *const c_void) -> Fallible<()> {
     let attribute = handles::attribute(id)?;
-    let memory_type = handles::datatype(datatype)?.datatype();
-    let (object, name) = (&attribute.object, attribute.name.read().clone());
+    let memory_type = handles::memory_type(datatype)?;
+    let (object, name) = (&attribute.object, attribute.name());
     object.file.check_writable()?;
     let container = object.container();
     let info = attribute.info();
@@ -230,13 +281,11 @@ fn rename(object: &ObjectHandle, from: Text, to: Text) -> Fallible<()> {
     object.container().attribute_rename(object.token, &from, &to)?;
     // Handles that are open keep what they were opened for.
     let is_it = |known: &AttributeHandle| {
-        known.object.file.is_same(&object.file)
-            && known.object.token == object.token
-            && *known.name.read() == from
+        known.object.file.is_same(&object.file) && known.object.token == object.token && known.is_named(&from)
     };
     for id in ids::find(|known| matches!(known, Object::Attribute(known) if is_it(known))) {
         if let Ok(known) = handles::attribute(id) {
-            known.name.write().clone_from(&to);
+            known.set_name(&to);
         }
     }
     Ok(())
@@ -267,7 +316,7 @@ api! { ATTR:
 
     /// Creates an attribute.
     fn H5Acreate2(id: hid_t, name: Text, datatype: hid_t, space: hid_t, acpl: hid_t, aapl: hid_t) -> hid_t {
-        h5p::list_for(aapl, h5p::Kind::AttributeAccess)?;
+        h5p::check_list(aapl, h5p::Kind::AttributeAccess)?;
         create(owner(id)?, name, (datatype, space, acpl))
     }
 
@@ -278,13 +327,13 @@ api! { ATTR:
 
     /// Creates an attribute of the object that a name leads to.
     fn H5Acreate_by_name(id: hid_t, object: Text, name: Text, datatype: hid_t, space: hid_t, acpl: hid_t, aapl: hid_t, lapl: hid_t) -> hid_t {
-        h5p::list_for(aapl, h5p::Kind::AttributeAccess)?;
+        h5p::check_list(aapl, h5p::Kind::AttributeAccess)?;
         create(owner_named(id, object, lapl)?, name, (datatype, space, acpl))
     }
 
     /// Opens an attribute.
     fn H5Aopen(id: hid_t, name: Text, aapl: hid_t) -> hid_t {
-        h5p::list_for(aapl, h5p::Kind::AttributeAccess)?;
+        h5p::check_list(aapl, h5p::Kind::AttributeAccess)?;
         open(owner(id)?, name)
     }
 
@@ -295,13 +344,13 @@ api! { ATTR:
 
     /// Opens an attribute of the object that a name leads to.
     fn H5Aopen_by_name(id: hid_t, object: Text, name: Text, aapl: hid_t, lapl: hid_t) -> hid_t {
-        h5p::list_for(aapl, h5p::Kind::AttributeAccess)?;
+        h5p::check_list(aapl, h5p::Kind::AttributeAccess)?;
         open(owner_named(id, object, lapl)?, name)
     }
 
     /// Opens the attribute at a position.
     fn H5Aopen_by_idx(id: hid_t, object: Text, index: c_int, order: c_int, n: hsize_t, aapl: hid_t, lapl: hid_t) -> hid_t {
-        h5p::list_for(aapl, h5p::Kind::AttributeAccess)?;
+        h5p::check_list(aapl, h5p::Kind::AttributeAccess)?;
         let object = owner_named(id, object, lapl)?;
         let info = at_index(&object, (index, order, n))?;
         Ok(register(AttributeHandle::new(object, info)))
@@ -386,9 +435,7 @@ api! { ATTR:
 
     /// Returns the name of an attribute.
     fn H5Aget_name(id: hid_t, size: usize, name: TextOut) -> isize {
-        let attribute = handles::attribute(id)?;
-        let known = attribute.name.read();
-        put_name(name, size, &known)
+        put_name(name, size, &handles::attribute(id)?.name())
     }
 
     /// Returns the name of the attribute at a position.

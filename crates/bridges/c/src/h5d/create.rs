@@ -38,7 +38,7 @@ pub(super) fn create(
 ) -> Fallible<hid_t> {
     file.check_creatable(Major::DATASET)?;
     let datatype = handles::datatype(new.datatype)?;
-    let space = handles::space(new.space)?.get().extent;
+    let space = handles::extent(new.space)?;
     let access = h5p::dataset_access(new.dapl)?;
     let mut values = h5p::dataset_create(new.dcpl)?;
     let ctype = datatype.datatype();

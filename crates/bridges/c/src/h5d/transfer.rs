@@ -10,7 +10,6 @@ use hyperslab::vol::DatasetInfo;
 use hyperslab::vol::algorithms::transfer::{Elements, Memory};
 use hyperslab::vol::model::Heap;
 use hyperslab::vol::model::convert::Conversions;
-use hyperslab::vol::model::datatype::Datatype;
 use hyperslab::{Dataspace, Selection};
 
 use crate::arguments::Bytes;
@@ -18,7 +17,7 @@ use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{H5S_ALL, hid_t};
 use crate::h5p::values::TransferValues;
-use crate::handles::{self, ObjectHandle, Space};
+use crate::handles::{self, MemoryType, ObjectHandle, Space};
 use crate::memory::{self, Allocator};
 
 /// The memory is one run of elements, as many as are selected in the file.
@@ -30,14 +29,10 @@ const H5S_PLIST: hid_t = 2;
 pub(super) struct Transfer {
     dataset: Arc<ObjectHandle>,
     info: Arc<DatasetInfo>,
-    file_selection: Selection,
-    memory_type: Arc<Datatype>,
-    /// Extent of the program's buffer, no longer than the selection needs it.
-    memory_dims: Vec<u64>,
-    memory_selection: Selection,
+    memory_type: MemoryType,
+    selections: Selections,
     values: TransferValues,
     conversions: Conversions,
-    count: u64,
 }
 
 /// The identifiers that a program passes.
@@ -53,52 +48,68 @@ fn mismatch(text: &'static str) -> Failure {
     Failure::new(Major::ARGS, Minor::BADVALUE, text)
 }
 
-impl Transfer {
-    pub(super) fn new(ids: TransferIds, values: TransferValues) -> Fallible<Self> {
-        let dataset = handles::dataset(ids.dataset)?;
-        let info = dataset.container().dataset_info(dataset.token)?;
-        let memory_type = handles::datatype(ids.memory_type)?.datatype();
+/// What is selected in the file and in memory.
+struct Selections {
+    file: Selection,
+    memory: Selection,
+    /// Extent of the program's buffer, no longer than the selection needs it.
+    memory_dims: Vec<u64>,
+    count: u64,
+}
+
+impl Selections {
+    fn new(ids: TransferIds, values: &TransferValues, extent: &Dataspace) -> Fallible<Self> {
+        match (ids.file_space, ids.memory_space, extent) {
+            (H5S_ALL, H5S_ALL, Dataspace::Scalar | Dataspace::Simple(_)) => Ok(Selections {
+                file: Selection::All,
+                memory: Selection::All,
+                memory_dims: extent.dims().to_vec(),
+                count: extent.element_count()?,
+            }),
+            _ => Self::of_spaces(ids, values, extent),
+        }
+    }
+
+    fn of_spaces(ids: TransferIds, values: &TransferValues, extent: &Dataspace) -> Fallible<Self> {
         let file = match ids.file_space {
-            H5S_ALL => Space::all(info.space.clone()),
+            H5S_ALL => Space::all(extent.clone()),
             H5S_PLIST => {
                 values.plist_selection.clone().ok_or_else(|| mismatch("no selection in the transfer list"))?
             }
             id => handles::space(id)?.get(),
         };
-        let file_selection = file_selection(&file, &info.space)?;
-        let count = match &info.space {
+        let file = file_selection(&file, extent)?;
+        let count = match extent {
             Dataspace::Null => 0,
-            space => file_selection.element_count(space.dims())?,
+            space => file.element_count(space.dims())?,
         };
         let memory = match ids.memory_space {
             // As in the file: the same extent, the same selection.
-            H5S_ALL => {
-                Space { extent: info.space.clone(), selection: file_selection.clone(), offset: Vec::new() }
-            }
+            H5S_ALL => Space { extent: extent.clone(), selection: file.clone(), offset: Vec::new() },
             H5S_BLOCK => Space::all(Dataspace::simple(&[count])?),
             H5S_PLIST => return Err(mismatch("H5S_PLIST is not a memory dataspace")),
             id => handles::space(id)?.get(),
         };
-        let (memory_dims, memory_selection) = memory_part(&memory)?;
+        let (memory_dims, selection) = memory_part(&memory)?;
         let in_memory = match memory.extent {
             Dataspace::Null => 0,
-            _ => memory_selection.element_count(&memory_dims)?,
+            _ => selection.element_count(&memory_dims)?,
         };
         if in_memory != count {
             return Err(mismatch("src and dest dataspaces have different number of elements selected"));
         }
+        Ok(Selections { file, memory: selection, memory_dims, count })
+    }
+}
+
+impl Transfer {
+    pub(super) fn new(ids: TransferIds, values: TransferValues) -> Fallible<Self> {
+        let dataset = handles::dataset(ids.dataset)?;
+        let info = dataset.container().dataset_info(dataset.token)?;
+        let memory_type = handles::memory_type(ids.memory_type)?;
+        let selections = Selections::new(ids, &values, &info.space)?;
         let conversions = crate::h5t::conversions(&values)?;
-        Ok(Transfer {
-            dataset,
-            info,
-            file_selection,
-            memory_type,
-            memory_dims,
-            memory_selection,
-            values,
-            conversions,
-            count,
-        })
+        Ok(Transfer { dataset, info, memory_type, selections, values, conversions })
     }
 
     fn elements(&self) -> Elements<'_> {
@@ -107,24 +118,28 @@ impl Transfer {
             dataset: self.dataset.token,
             file_type: &self.info.datatype,
             space: &self.info.space,
-            selection: &self.file_selection,
+            selection: &self.selections.file,
             conversions: &self.conversions,
         }
     }
 
     fn memory(&self) -> Memory<'_> {
-        Memory { datatype: &self.memory_type, dims: &self.memory_dims, selection: &self.memory_selection }
+        Memory {
+            datatype: &self.memory_type,
+            dims: &self.selections.memory_dims,
+            selection: &self.selections.memory,
+        }
     }
 
     /// Returns the bytes of the buffer that the selection lies in.
     fn buffer_bytes(&self) -> Fallible<usize> {
-        let elements = self.memory_dims.iter().try_fold(1u64, |n, dim| n.checked_mul(*dim));
+        let elements = self.selections.memory_dims.iter().try_fold(1u64, |n, dim| n.checked_mul(*dim));
         let elements = elements.ok_or_else(|| mismatch("memory extent is too large"))?;
         memory::buffer_bytes(elements, &self.memory_type)
     }
 
     pub(super) fn read(&self, buffer: *mut c_void) -> Fallible<()> {
-        if self.count == 0 {
+        if self.selections.count == 0 {
             return Ok(());
         }
         let into = Bytes(buffer).write(self.buffer_bytes()?, "output buffer")?;
@@ -145,21 +160,13 @@ impl Transfer {
 
     /// Reads elements with variable-length values or references.
     fn read_values(&self, into: &mut [u8]) -> Fallible<()> {
-        let in_library = self.memory_type.memory_type();
-        let count = usize::try_from(self.count).map_err(|_| mismatch("too many elements"))?;
-        let mut packed = memory::zeroed(count, in_library.size())?;
-        let mut heap = Heap::new();
-        heap.charge_to(&self.dataset.container().budget())?;
-        self.elements().read(&in_library, &mut packed, &mut heap)?;
-        let allocator = Allocator::of(&self.values);
-        let file = &self.dataset.file;
         let runs = self.memory_runs()?;
         if let [(start, len)] = runs[..] {
-            let target = &mut into[start..start + len];
-            return memory::to_c(&self.memory_type, &packed, &heap, file, &allocator, target);
+            return self.read_packed(&mut into[start..start + len]);
         }
+        let count = usize::try_from(self.selections.count).map_err(|_| mismatch("too many elements"))?;
         let mut elements = memory::zeroed(count, self.memory_type.size())?;
-        memory::to_c(&self.memory_type, &packed, &heap, file, &allocator, &mut elements)?;
+        self.read_packed(&mut elements)?;
         let mut done = 0;
         for (start, len) in runs {
             into[start..start + len].copy_from_slice(&elements[done..done + len]);
@@ -168,16 +175,35 @@ impl Transfer {
         Ok(())
     }
 
+    /// Reads elements with variable-length values or references, one after another. What was allocated for them is freed if
+    /// not all can be read.
+    fn read_packed(&self, into: &mut [u8]) -> Fallible<()> {
+        let in_library = self.memory_type.memory_type();
+        let (from_bytes, into_bytes) = (in_library.size() as usize, self.memory_type.size() as usize);
+        let (allocator, file) = (Allocator::of(&self.values), &self.dataset.file);
+        let mut done = 0;
+        let read = self.elements().read_strips(&in_library, |packed, heap| {
+            let len = packed.len() / from_bytes * into_bytes;
+            memory::to_c(&self.memory_type, packed, heap, file, &allocator, &mut into[done..done + len])?;
+            done += len;
+            Ok(())
+        });
+        if read.is_err() {
+            memory::reclaim(&self.memory_type, &mut into[..done], done / into_bytes, &allocator)?;
+        }
+        read
+    }
+
     /// Returns the selected parts of the buffer: first byte and length of each.
     fn memory_runs(&self) -> Fallible<Vec<(usize, usize)>> {
         let each = self.memory_type.size() as usize;
-        let runs = self.memory_selection.runs(&self.memory_dims)?;
+        let runs = self.selections.memory.runs(&self.selections.memory_dims)?;
         Ok(runs.map(|run| (run.offset as usize * each, run.len as usize * each)).collect())
     }
 
     pub(super) fn write(&self, buffer: *const c_void) -> Fallible<()> {
         self.dataset.file.check_writable()?;
-        if self.count == 0 {
+        if self.selections.count == 0 {
             return Ok(());
         }
         let from = Bytes(buffer.cast_mut()).read(self.buffer_bytes()?, "input buffer")?;

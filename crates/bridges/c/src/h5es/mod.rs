@@ -97,7 +97,7 @@ pub(crate) fn close_set(_set: &EventSet) -> Fallible<()> {
 
 fn set(id: hid_t) -> Fallible<Arc<EventSet>> {
     ids::get(id, "an event set", |object| match object {
-        Object::EventSet(set) => Some(set),
+        Object::EventSet(set) => Some(set.clone()),
         _ => None,
     })
 }

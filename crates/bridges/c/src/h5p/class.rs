@@ -300,6 +300,13 @@ impl PropertyClass {
         self.properties.read().clone()
     }
 
+    /// Returns whether this class or one that it is derived from has properties of a program.
+    pub fn has_user_properties(&self) -> bool {
+        let is_user = |property: &ClassProperty| matches!(property, ClassProperty::User(_));
+        self.properties.read().iter().any(is_user)
+            || self.parent.as_ref().is_some_and(|parent| parent.has_user_properties())
+    }
+
     /// Removes a property, also from lists of the class. Returns whether there was one.
     pub fn remove(&self, name: &str) -> bool {
         let mut properties = self.properties.write();

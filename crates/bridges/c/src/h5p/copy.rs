@@ -28,7 +28,7 @@ api! { PLIST:
 
     /// Returns how objects are copied.
     fn H5Pget_copy_object(plist_id: hid_t, copy_options: Out<c_uint>) -> herr_t {
-        copy_options.put(list::get(plist_id, Kind::ObjectCopy, |values| Some(values.copy()?.flags))?);
+        copy_options.put(list::get(plist_id, Kind::ObjectCopy, |values| Some(values.copy_ref()?.flags))?);
         Ok(())
     }
 
@@ -66,7 +66,7 @@ api! { PLIST:
 
     /// Returns the function that says whether all committed datatypes are looked at.
     fn H5Pget_mcdt_search_cb(plist_id: hid_t, func: Out<SearchCallback>, op_data: Out<*mut c_void>) -> herr_t {
-        let search = list::get(plist_id, Kind::ObjectCopy, |values| Some(values.copy()?.search))?;
+        let search = list::get(plist_id, Kind::ObjectCopy, |values| Some(values.copy_ref()?.search))?;
         func.put(search.0);
         op_data.put(data(search.1));
         Ok(())

@@ -14,8 +14,8 @@ use crate::ffi::{H5S_UNLIMITED, herr_t, hid_t, hsize_t};
 const ACCESS: Kind = Kind::DatasetAccess;
 const RANK_MAX: c_uint = 32;
 
-fn read<T>(id: hid_t, read: impl FnOnce(&mut DatasetAccessValues) -> T) -> Fallible<T> {
-    list::get(id, ACCESS, |values| values.dataset_access().map(read))
+fn read<T>(id: hid_t, read: impl FnOnce(&DatasetAccessValues) -> T) -> Fallible<T> {
+    list::get(id, ACCESS, |values| values.dataset_access_ref().map(read))
 }
 
 fn change<T>(id: hid_t, names: &[&str], change: impl FnOnce(&mut DatasetAccessValues) -> T) -> Fallible<T> {
@@ -155,7 +155,7 @@ api! { PLIST:
     /// Returns how many keys of a map are read ahead.
     fn H5Pget_map_iterate_hints(mapl_id: hid_t, key_prefetch_size: Out<usize>, key_alloc_size: Out<usize>) -> herr_t {
         let (prefetch, alloc) = list::get(mapl_id, Kind::MapAccess, |values| {
-            let access = values.map_access()?;
+            let access = values.map_access_ref()?;
             Some((access.key_prefetch_bytes, access.key_alloc_bytes))
         })?;
         key_prefetch_size.put(prefetch);

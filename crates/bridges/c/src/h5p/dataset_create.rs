@@ -22,8 +22,8 @@ const RANK_MAX: c_int = 32;
 /// `H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS`
 const EDGES_UNFILTERED: c_uint = 2;
 
-fn read<T>(id: hid_t, read: impl FnOnce(&mut DatasetCreateValues) -> T) -> Fallible<T> {
-    list::get(id, DATASET, |values| values.dataset().map(read))
+fn read<T>(id: hid_t, read: impl FnOnce(&DatasetCreateValues) -> T) -> Fallible<T> {
+    list::get(id, DATASET, |values| values.dataset_ref().map(read))
 }
 
 fn change<T>(id: hid_t, names: &[&str], change: impl FnOnce(&mut DatasetCreateValues) -> T) -> Fallible<T> {
@@ -140,7 +140,7 @@ api! { PLIST:
 
     /// Returns the time at which storage is allocated.
     fn H5Pget_alloc_time(plist_id: hid_t, alloc_time: Out<c_int>) -> herr_t {
-        alloc_time.put(read(plist_id, |dataset| alloc_number(dataset))?.into());
+        alloc_time.put(read(plist_id, alloc_number)?.into());
         Ok(())
     }
 

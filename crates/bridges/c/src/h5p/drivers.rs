@@ -133,7 +133,7 @@ api! { PLIST:
 
     /// Returns the identifier of the driver, which the program does not close.
     fn H5Pget_driver(plist_id: hid_t) -> hid_t {
-        Ok(h5fd::id_of(&read(plist_id, |access| driver_of(access))?))
+        Ok(h5fd::id_of(&read(plist_id, driver_of)?))
     }
 
     /// Returns the driver's own properties, which belong to the list.
@@ -194,7 +194,7 @@ api! { PLIST:
     fn H5Pset_fapl_family(fapl_id: hid_t, memb_size: hsize_t, memb_fapl_id: hid_t) -> herr_t {
         let member = match memb_fapl_id {
             H5P_DEFAULT => None,
-            id => Some(Arc::new(list::get(id, Kind::FileAccess, |values| values.access().cloned())?)),
+            id => Some(Arc::new(list::get(id, Kind::FileAccess, |values| values.access_ref().cloned())?)),
         };
         super::members::check_member(member.as_deref())?;
         let bytes = if memb_size == 0 { FAMILY_BYTES_DEFAULT } else { memb_size };

@@ -28,7 +28,7 @@ fn check_new(files: &[ExternalFile], size: hsize_t) -> Fallible<()> {
 }
 
 fn files(id: hid_t) -> Fallible<Vec<ExternalFile>> {
-    list::get(id, Kind::DatasetCreate, |values| Some(values.dataset()?.external.clone()))
+    list::get(id, Kind::DatasetCreate, |values| Some(values.dataset_ref()?.external.clone()))
 }
 
 api! { PLIST:

@@ -18,8 +18,8 @@ use crate::ffi::{herr_t, hid_t, hsize_t};
 /// `H5F_RFIC_UNUSUAL_NUM_UNUSED_NUMERIC_BITS`
 const RELAXED_CHECKS: u64 = 1;
 
-pub(super) fn read<T>(id: hid_t, read: impl FnOnce(&mut FileAccessValues) -> T) -> Fallible<T> {
-    list::get(id, Kind::FileAccess, |values| values.access().map(read))
+pub(super) fn read<T>(id: hid_t, read: impl FnOnce(&FileAccessValues) -> T) -> Fallible<T> {
+    list::get(id, Kind::FileAccess, |values| values.access_ref().map(read))
 }
 
 pub(super) fn change<T>(

@@ -73,7 +73,7 @@ api! { PLIST:
         if given.version != VERSION {
             return Err(Failure::argument("Unknown config version."));
         }
-        config_ptr.put(read(plist_id, |access| cache_config(access))?);
+        config_ptr.put(read(plist_id, cache_config)?);
         Ok(())
     }
 

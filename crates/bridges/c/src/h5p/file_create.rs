@@ -61,7 +61,7 @@ fn set_strategy(id: hid_t, number: c_int, persist: bool, threshold: hsize_t) -> 
 /// Strategies as version 1.8 numbered them (`H5F_file_space_type_t`).
 fn set_old_strategy(id: hid_t, old: c_int, threshold: hsize_t) -> Fallible<()> {
     let (now_strategy, now_persist, now_threshold) = list::get(id, FILE, |values| {
-        let file = values.file()?;
+        let file = values.file_ref()?;
         Some((file.space_strategy, file.space_persist, file.space_threshold))
     })?;
     let threshold = if threshold == 0 { now_threshold } else { threshold };
@@ -111,7 +111,7 @@ api! { PLIST:
 
     /// Returns the size of the user block.
     fn H5Pget_userblock(plist_id: hid_t, size: Out<hsize_t>) -> herr_t {
-        size.put(list::get(plist_id, FILE, |values| Some(values.file()?.userblock_bytes))?);
+        size.put(list::get(plist_id, FILE, |values| Some(values.file_ref()?.userblock_bytes))?);
         Ok(())
     }
 
@@ -123,7 +123,7 @@ api! { PLIST:
     /// Returns the sizes of addresses and lengths in the file.
     fn H5Pget_sizes(plist_id: hid_t, sizeof_addr: Out<usize>, sizeof_size: Out<usize>) -> herr_t {
         let (address, length) = list::get(plist_id, FILE, |values| {
-            let file = values.file()?;
+            let file = values.file_ref()?;
             Some((file.offset_bytes, file.length_bytes))
         })?;
         sizeof_addr.put(address.into());
@@ -151,7 +151,7 @@ api! { PLIST:
     /// Returns the sizes of nodes of old-style groups.
     fn H5Pget_sym_k(plist_id: hid_t, ik: Out<c_uint>, lk: Out<c_uint>) -> herr_t {
         let (internal, leaf) = list::get(plist_id, FILE, |values| {
-            let file = values.file()?;
+            let file = values.file_ref()?;
             Some((file.group_internal_k, file.group_leaf_k))
         })?;
         ik.put(internal.into());
@@ -174,7 +174,7 @@ api! { PLIST:
 
     /// Returns the size of nodes of version 1 B-trees of chunks.
     fn H5Pget_istore_k(plist_id: hid_t, ik: Out<c_uint>) -> herr_t {
-        ik.put(list::get(plist_id, FILE, |values| Some(values.file()?.chunk_k.into()))?);
+        ik.put(list::get(plist_id, FILE, |values| Some(values.file_ref()?.chunk_k.into()))?);
         Ok(())
     }
 
@@ -191,7 +191,7 @@ api! { PLIST:
 
     /// Returns the number of indexes of shared messages.
     fn H5Pget_shared_mesg_nindexes(plist_id: hid_t, nindexes: Out<c_uint>) -> herr_t {
-        nindexes.put(list::get(plist_id, FILE, |values| Some(values.file()?.shared.count))?);
+        nindexes.put(list::get(plist_id, FILE, |values| Some(values.file_ref()?.shared.count))?);
         Ok(())
     }
 
@@ -200,7 +200,7 @@ api! { PLIST:
         if types > SHARED_TYPES {
             return Err(Failure::argument("unrecognized flags in mesg_type_flags"));
         }
-        let count = list::get(plist_id, FILE, |values| Some(values.file()?.shared.count))?;
+        let count = list::get(plist_id, FILE, |values| Some(values.file_ref()?.shared.count))?;
         if index_num >= count {
             return Err(out_of_range("index_num is too large; no such index"));
         }
@@ -214,7 +214,7 @@ api! { PLIST:
 
     /// Returns which messages an index of shared messages has.
     fn H5Pget_shared_mesg_index(plist_id: hid_t, index_num: c_uint, types: Out<c_uint>, min_size: Out<c_uint>) -> herr_t {
-        let shared = list::get(plist_id, FILE, |values| Some(values.file()?.shared.clone()))?;
+        let shared = list::get(plist_id, FILE, |values| Some(values.file_ref()?.shared.clone()))?;
         if index_num >= shared.count {
             return Err(out_of_range("index_num is greater than number of indexes in property list"));
         }
@@ -241,7 +241,7 @@ api! { PLIST:
 
     /// Returns the numbers of shared messages at which their index changes.
     fn H5Pget_shared_mesg_phase_change(plist_id: hid_t, max_list: Out<c_uint>, min_btree: Out<c_uint>) -> herr_t {
-        let shared = list::get(plist_id, FILE, |values| Some(values.file()?.shared.clone()))?;
+        let shared = list::get(plist_id, FILE, |values| Some(values.file_ref()?.shared.clone()))?;
         max_list.put(shared.list_max);
         min_btree.put(shared.tree_min);
         Ok(())
@@ -255,7 +255,7 @@ api! { PLIST:
     /// Returns how file space is managed.
     fn H5Pget_file_space_strategy(plist_id: hid_t, strategy: Out<c_int>, persist: Out<bool>, threshold: Out<hsize_t>) -> herr_t {
         let (now, is_persistent, bytes) = list::get(plist_id, FILE, |values| {
-            let file = values.file()?;
+            let file = values.file_ref()?;
             Some((file.space_strategy, file.space_persist, file.space_threshold))
         })?;
         strategy.put(strategy_number(now));
@@ -272,7 +272,7 @@ api! { PLIST:
     /// Returns how file space is managed, as version 1.8 numbered it.
     fn H5Pget_file_space(plist_id: hid_t, strategy: Out<c_int>, threshold: Out<hsize_t>) -> herr_t {
         let (now, persist, bytes) = list::get(plist_id, FILE, |values| {
-            let file = values.file()?;
+            let file = values.file_ref()?;
             Some((file.space_strategy, file.space_persist, file.space_threshold))
         })?;
         strategy.put(match now {
@@ -302,7 +302,7 @@ api! { PLIST:
 
     /// Returns the size of pages of file space.
     fn H5Pget_file_space_page_size(plist_id: hid_t, fsp_size: Out<hsize_t>) -> herr_t {
-        fsp_size.put(list::get(plist_id, FILE, |values| Some(values.file()?.page_bytes))?);
+        fsp_size.put(list::get(plist_id, FILE, |values| Some(values.file_ref()?.page_bytes))?);
         Ok(())
     }
 

@@ -52,7 +52,7 @@ fn append(list_id: hid_t, filter: u16, flags: c_uint, values: &[c_uint]) -> Fall
 }
 
 fn filters(list_id: hid_t) -> Fallible<Vec<FilterSpec>> {
-    list::get(list_id, OBJECT, |values| values.filters().cloned())
+    list::get(list_id, OBJECT, |values| values.filters_ref().cloned())
 }
 
 fn check_given<'a>(

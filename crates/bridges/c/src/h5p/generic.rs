@@ -88,6 +88,9 @@ pub(super) fn close_callbacks(id: hid_t, list: &PropertyList) -> Fallible<()> {
         // SAFETY: the program registered the function with its data.
         unsafe { close(id, data.0) };
     }
+    if !list.has_user_properties() {
+        return Ok(());
+    }
     for property in list.properties() {
         if let Seen::User(property) = property {
             property.close()?;

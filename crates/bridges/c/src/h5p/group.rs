@@ -23,7 +23,7 @@ api! { PLIST:
 
     /// Returns the bytes for names in an old-style group.
     fn H5Pget_local_heap_size_hint(plist_id: hid_t, size_hint: Out<usize>) -> herr_t {
-        size_hint.put(list::get(plist_id, Kind::GroupCreate, |values| Some(values.group()?.local_heap_bytes as usize))?);
+        size_hint.put(list::get(plist_id, Kind::GroupCreate, |values| Some(values.group_ref()?.local_heap_bytes as usize))?);
         Ok(())
     }
 
@@ -38,7 +38,7 @@ api! { PLIST:
 
     /// Returns the numbers of links at which their storage changes.
     fn H5Pget_link_phase_change(plist_id: hid_t, max_compact: Out<c_uint>, min_dense: Out<c_uint>) -> herr_t {
-        let phase = list::get(plist_id, Kind::GroupCreate, |values| Some(values.group()?.link_phase))?;
+        let phase = list::get(plist_id, Kind::GroupCreate, |values| Some(values.group_ref()?.link_phase))?;
         max_compact.put(phase.compact_max.into());
         min_dense.put(phase.dense_min.into());
         Ok(())
@@ -59,7 +59,7 @@ api! { PLIST:
     /// Returns the number of links that a group will have, and the length of their names.
     fn H5Pget_est_link_info(plist_id: hid_t, est_num_entries: Out<c_uint>, est_name_len: Out<c_uint>) -> herr_t {
         let (entries, name) = list::get(plist_id, Kind::GroupCreate, |values| {
-            let group = values.group()?;
+            let group = values.group_ref()?;
             Some((group.entries_expected, group.name_bytes_expected))
         })?;
         est_num_entries.put(entries.into());
@@ -78,7 +78,7 @@ api! { PLIST:
 
     /// Returns whether the order in which links are created is tracked and indexed.
     fn H5Pget_link_creation_order(plist_id: hid_t, crt_order_flags: Out<c_uint>) -> herr_t {
-        let order = list::get(plist_id, Kind::GroupCreate, |values| Some(values.group()?.link_order))?;
+        let order = list::get(plist_id, Kind::GroupCreate, |values| Some(values.group_ref()?.link_order))?;
         crt_order_flags.put(order_flags(order));
         Ok(())
     }

@@ -37,7 +37,7 @@ api! { PLIST:
 
     /// Returns whether groups on the way to a new object are created.
     fn H5Pget_create_intermediate_group(plist_id: hid_t, crt_intmd: Out<c_uint>) -> herr_t {
-        let is_set = list::get(plist_id, Kind::LinkCreate, |values| Some(values.link_create()?.intermediate_groups))?;
+        let is_set = list::get(plist_id, Kind::LinkCreate, |values| Some(values.link_create_ref()?.intermediate_groups))?;
         crt_intmd.put(is_set.into());
         Ok(())
     }
@@ -55,7 +55,7 @@ api! { PLIST:
 
     /// Returns the character set of names.
     fn H5Pget_char_encoding(plist_id: hid_t, encoding: Out<c_int>) -> herr_t {
-        encoding.put(list::get(plist_id, Kind::StringCreate, |values| Some(*values.encoding()?))?);
+        encoding.put(list::get(plist_id, Kind::StringCreate, |values| Some(*values.encoding_ref()?))?);
         Ok(())
     }
 
@@ -73,7 +73,7 @@ api! { PLIST:
     /// Returns the number of soft links that are followed.
     fn H5Pget_nlinks(plist_id: hid_t, nlinks: Out<usize>) -> herr_t {
         nlinks.check("pointer to number of links")?;
-        nlinks.put(list::get(plist_id, Kind::LinkAccess, |values| Some(values.link()?.traversals_max))?);
+        nlinks.put(list::get(plist_id, Kind::LinkAccess, |values| Some(values.link_ref()?.traversals_max))?);
         Ok(())
     }
 
@@ -87,7 +87,7 @@ api! { PLIST:
 
     /// Returns the prefix of files that external links name.
     fn H5Pget_elink_prefix(plist_id: hid_t, prefix: TextOut, size: usize) -> isize {
-        let text = list::get(plist_id, Kind::LinkAccess, |values| Some(values.link()?.external_prefix.clone()))?;
+        let text = list::get(plist_id, Kind::LinkAccess, |values| Some(values.link_ref()?.external_prefix.clone()))?;
         Ok(prefix.put_text(size, text.as_deref().unwrap_or_default()))
     }
 
@@ -96,7 +96,7 @@ api! { PLIST:
         list::list_of(lapl_id, Kind::LinkAccess)?;
         let access = match fapl_id {
             H5P_DEFAULT => None,
-            id => Some(Arc::new(list::get(id, Kind::FileAccess, |values| values.access().cloned())?)),
+            id => Some(Arc::new(list::get(id, Kind::FileAccess, |values| values.access_ref().cloned())?)),
         };
         list::set(lapl_id, Kind::LinkAccess, &["external link fapl"], |values| {
             values.link()?.external_access = access;
@@ -106,7 +106,7 @@ api! { PLIST:
 
     /// Returns the access list of files that external links lead to.
     fn H5Pget_elink_fapl(lapl_id: hid_t) -> hid_t {
-        let access = list::get(lapl_id, Kind::LinkAccess, |values| Some(values.link()?.external_access.clone()))?;
+        let access = list::get(lapl_id, Kind::LinkAccess, |values| Some(values.link_ref()?.external_access.clone()))?;
         Ok(access.map_or(H5P_DEFAULT, |access| super::register_file_access((*access).clone())))
     }
 
@@ -123,7 +123,7 @@ api! { PLIST:
 
     /// Returns the flags that files are opened with which external links lead to.
     fn H5Pget_elink_acc_flags(lapl_id: hid_t, flags: Out<c_uint>) -> herr_t {
-        let now = list::get(lapl_id, Kind::LinkAccess, |values| Some(values.link()?.external_flags))?;
+        let now = list::get(lapl_id, Kind::LinkAccess, |values| Some(values.link_ref()?.external_flags))?;
         flags.put(now.unwrap_or(FLAGS_DEFAULT));
         Ok(())
     }
@@ -141,7 +141,7 @@ api! { PLIST:
 
     /// Returns the function that is called when an external link is followed.
     fn H5Pget_elink_cb(lapl_id: hid_t, func: Out<ElinkCallback>, op_data: Out<*mut c_void>) -> herr_t {
-        let callback = list::get(lapl_id, Kind::LinkAccess, |values| Some(values.link()?.external_callback))?;
+        let callback = list::get(lapl_id, Kind::LinkAccess, |values| Some(values.link_ref()?.external_callback))?;
         func.put(callback.0);
         op_data.put(data(callback.1));
         Ok(())

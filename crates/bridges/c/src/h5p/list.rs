@@ -176,8 +176,17 @@ impl PropertyList {
         Ok(PropertyList { class: self.class.clone(), state: RwLock::new(state), is_default: false })
     }
 
+    /// Returns whether the list has properties of a program: most have none, and need no callbacks.
+    pub fn has_user_properties(&self) -> bool {
+        let is_user = |own: &Own| matches!(own, Own::User(_));
+        self.state.read().own.values().any(is_user) || self.class.has_user_properties()
+    }
+
     /// Calls the creation callbacks of properties.
     pub fn create_properties(&self) -> Fallible<()> {
+        if !self.class.has_user_properties() {
+            return Ok(());
+        }
         let state = self.state.read().clone();
         for property in self.class_users(&state) {
             if property.callbacks.create.is_some() {
@@ -198,6 +207,9 @@ impl PropertyList {
 
     /// Returns properties of programs that the list only has by its class.
     fn class_users(&self, state: &ListState) -> Vec<Arc<UserProperty>> {
+        if !self.class.has_user_properties() {
+            return Vec::new();
+        }
         let all = self.class.lineage().flat_map(|class| class.properties());
         let users = all.filter_map(|property| match property {
             ClassProperty::User(property) => Some(property),
@@ -264,7 +276,7 @@ impl PropertyList {
         look(&self.state.read().values)
     }
 
-    /// Returns what `read` takes of the values.
+    /// Returns what `read` takes of the values, with the functions that also set them: no other thread looks meanwhile.
     pub fn read<T>(&self, read: impl FnOnce(&mut ListValues) -> Option<T>) -> Option<T> {
         read(&mut self.state.write().values)
     }
@@ -312,9 +324,9 @@ fn foreign() -> Failure {
     Failure::new(Major::PLIST, Minor::CANTGET, "property list has no such values")
 }
 
-/// Returns what `read` takes of the values of a list of a class.
-pub fn get<T>(id: hid_t, kind: Kind, read: impl FnOnce(&mut ListValues) -> Option<T>) -> Fallible<T> {
-    list_of(id, kind)?.read(read).ok_or_else(foreign)
+/// Returns what `look` takes of the values of a list of a class.
+pub fn get<T>(id: hid_t, kind: Kind, look: impl FnOnce(&ListValues) -> Option<T>) -> Fallible<T> {
+    list_of(id, kind)?.look(look).ok_or_else(foreign)
 }
 
 /// Changes values of a list of a class; `names` are the properties that count as set from then on.

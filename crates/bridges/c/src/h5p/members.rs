@@ -66,7 +66,7 @@ fn member(id: hid_t) -> Fallible<Option<FileAccessValues>> {
     if id == H5P_DEFAULT {
         return Ok(None);
     }
-    let member = list::get(id, super::Kind::FileAccess, |values| values.access().cloned())?;
+    let member = list::get(id, super::Kind::FileAccess, |values| values.access_ref().cloned())?;
     check_member(Some(&member))?;
     Ok(Some(member))
 }

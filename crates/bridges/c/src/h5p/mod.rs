@@ -82,6 +82,11 @@ pub fn list_for(id: hid_t, kind: Kind) -> Fallible<Arc<PropertyList>> {
     found.ok_or_else(|| Failure::wrong_type(format!("not a {} property list", kind.name())))
 }
 
+/// Returns an error where a list is not of a class.
+pub fn check_list(id: hid_t, kind: Kind) -> Fallible<()> {
+    if id == H5P_DEFAULT { Ok(()) } else { list_for(id, kind).map(drop) }
+}
+
 fn lookup<T>(id: hid_t, kind: Kind, look: impl FnOnce(&ListValues) -> Option<T>) -> Fallible<T> {
     let values = match id {
         H5P_DEFAULT => DEFAULTS[kind as usize - 1].look(look),

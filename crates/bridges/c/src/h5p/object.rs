@@ -50,7 +50,7 @@ api! { PLIST:
 
     /// Returns whether the order in which attributes are created is tracked and indexed.
     fn H5Pget_attr_creation_order(plist_id: hid_t, crt_order_flags: Out<c_uint>) -> herr_t {
-        let order = list::get(plist_id, Kind::ObjectCreate, |values| Some(values.object()?.attribute_order))?;
+        let order = list::get(plist_id, Kind::ObjectCreate, |values| Some(values.object_ref()?.attribute_order))?;
         crt_order_flags.put(order_flags(order));
         Ok(())
     }
@@ -67,7 +67,7 @@ api! { PLIST:
 
     /// Returns the numbers of attributes at which their storage changes.
     fn H5Pget_attr_phase_change(plist_id: hid_t, max_compact: Out<c_uint>, min_dense: Out<c_uint>) -> herr_t {
-        let phase = list::get(plist_id, Kind::ObjectCreate, |values| Some(values.object()?.attribute_phase))?;
+        let phase = list::get(plist_id, Kind::ObjectCreate, |values| Some(values.object_ref()?.attribute_phase))?;
         max_compact.put(phase.compact_max.into());
         min_dense.put(phase.dense_min.into());
         Ok(())
@@ -83,7 +83,7 @@ api! { PLIST:
 
     /// Returns whether objects have times.
     fn H5Pget_obj_track_times(plist_id: hid_t, track_times: Out<bool>) -> herr_t {
-        track_times.put(list::get(plist_id, Kind::ObjectCreate, |values| Some(values.object()?.track_times))?);
+        track_times.put(list::get(plist_id, Kind::ObjectCreate, |values| Some(values.object_ref()?.track_times))?);
         Ok(())
     }
 }

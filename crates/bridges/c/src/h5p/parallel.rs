@@ -87,7 +87,7 @@ api! { PLIST:
     /// Returns whether processes read metadata together.
     fn H5Pget_all_coll_metadata_ops(plist_id: hid_t, is_collective: Out<bool>) -> herr_t {
         let list = list::list(plist_id)?;
-        is_collective.put(list.read(|values| Some(values.access()?.collective_metadata_read)).unwrap_or(false));
+        is_collective.put(list.look(|values| Some(values.access_ref()?.collective_metadata_read)).unwrap_or(false));
         Ok(())
     }
 
@@ -101,7 +101,7 @@ api! { PLIST:
 
     /// Returns whether processes write metadata together.
     fn H5Pget_coll_metadata_write(plist_id: hid_t, is_collective: Out<bool>) -> herr_t {
-        is_collective.put(list::get(plist_id, Kind::FileAccess, |values| Some(values.access()?.collective_metadata_write))?);
+        is_collective.put(list::get(plist_id, Kind::FileAccess, |values| Some(values.access_ref()?.collective_metadata_write))?);
         Ok(())
     }
 }

@@ -18,8 +18,8 @@ use crate::handles::Space;
 
 const RANK_MAX: c_uint = 32;
 
-pub(super) fn read<T>(id: hid_t, read: impl FnOnce(&mut TransferValues) -> T) -> Fallible<T> {
-    list::get(id, Kind::Transfer, |values| values.transfer().map(read))
+pub(super) fn read<T>(id: hid_t, read: impl FnOnce(&TransferValues) -> T) -> Fallible<T> {
+    list::get(id, Kind::Transfer, |values| values.transfer_ref().map(read))
 }
 
 pub(super) fn change<T>(

@@ -14,7 +14,7 @@ const DATASET: Kind = Kind::DatasetCreate;
 
 fn mappings(id: hid_t) -> Fallible<Vec<VirtualMappingChoice>> {
     let mappings = list::get(id, DATASET, |values| {
-        let dataset = values.dataset()?;
+        let dataset = values.dataset_ref()?;
         Some((dataset.layout == LayoutChoice::Virtual).then(|| dataset.virtual_mappings.clone()))
     })?;
     mappings.ok_or_else(|| Failure::argument("not a virtual storage layout"))
@@ -60,7 +60,7 @@ api! { PLIST:
         let (target, source) = (space(vspace_id)?, space(src_space_id)?);
         check_sizes(&source, &target)?;
         let mapping = VirtualMappingChoice { file, dataset, source, target };
-        let is_virtual = list::get(dcpl_id, DATASET, |values| Some(values.dataset()?.layout == LayoutChoice::Virtual))?;
+        let is_virtual = list::get(dcpl_id, DATASET, |values| Some(values.dataset_ref()?.layout == LayoutChoice::Virtual))?;
         if !is_virtual {
             set_layout(dcpl_id, LayoutChoice::Virtual)?;
         }

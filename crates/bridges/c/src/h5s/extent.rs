@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use hyperslab::vol::model::RANK_MAX;
 use hyperslab::{Dataspace, Selection};
 
-use super::{change, space};
+use super::{change, look, space};
 use crate::api;
 use crate::arguments::{Out, Values};
 use crate::failure::{Failure, Fallible};
@@ -105,7 +105,7 @@ api! { DATASPACE:
 
     /// Copies the extent of a dataspace to another.
     fn H5Sextent_copy(target: hid_t, source: hid_t) -> herr_t {
-        let extent = space(source)?.extent;
+        let extent = crate::handles::extent(source)?;
         change(target, |space| {
             set_extent(space, extent);
             Ok(())
@@ -119,29 +119,31 @@ api! { DATASPACE:
 
     /// Says whether a dataspace is an array or a scalar.
     fn H5Sis_simple(id: hid_t) -> htri_t {
-        Ok(space(id)?.extent != Dataspace::Null)
+        look(id, |space| Ok(space.extent != Dataspace::Null))
     }
 
     /// Returns the class of a dataspace.
     fn H5Sget_simple_extent_type(id: hid_t) -> c_int {
-        Ok(class_of(&space(id)?.extent))
+        look(id, |space| Ok(class_of(&space.extent)))
     }
 
     /// Returns the number of dimensions.
     fn H5Sget_simple_extent_ndims(id: hid_t) -> c_int {
-        Ok(space(id)?.extent.rank() as c_int)
+        look(id, |space| Ok(space.extent.rank() as c_int))
     }
 
     /// Returns the number of elements of the extent.
     fn H5Sget_simple_extent_npoints(id: hid_t) -> hssize_t {
-        count(&space(id)?.extent)
+        look(id, |space| count(&space.extent))
     }
 
     /// Returns the dimensions, and how far they may grow.
     fn H5Sget_simple_extent_dims(id: hid_t, dims: Out<hsize_t>, max: Out<hsize_t>) -> c_int {
-        let extent = space(id)?.extent;
-        dims.put_all(extent.dims(), extent.rank());
-        max.put_all(extent.max_dims(), extent.rank());
-        Ok(extent.rank() as c_int)
+        look(id, |space| {
+            let extent = &space.extent;
+            dims.put_all(extent.dims(), extent.rank());
+            max.put_all(extent.max_dims(), extent.rank());
+            Ok(extent.rank() as c_int)
+        })
     }
 }

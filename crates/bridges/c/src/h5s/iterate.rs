@@ -67,7 +67,7 @@ fn invalid(text: &'static str) -> Failure {
 
 fn iterator(id: hid_t) -> Fallible<Arc<Mutex<SelectionIterator>>> {
     ids::get(id, "a dataspace selection iterator", |object| match object {
-        Object::SelectionIterator(iterator) => Some(iterator),
+        Object::SelectionIterator(iterator) => Some(iterator.clone()),
         _ => None,
     })
 }

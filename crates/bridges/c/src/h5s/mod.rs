@@ -48,6 +48,11 @@ fn space(id: hid_t) -> Fallible<Space> {
     Ok(handles::space(id)?.get())
 }
 
+/// Returns what `look` takes of a dataspace, which is not copied for that.
+fn look<T>(id: hid_t, look: impl FnOnce(&Space) -> Fallible<T>) -> Fallible<T> {
+    look(&handles::space(id)?.0.read())
+}
+
 /// Changes the selection of a dataspace.
 fn change(id: hid_t, change: impl FnOnce(&mut Space) -> Fallible<()>) -> Fallible<()> {
     let handle: Arc<SpaceHandle> = handles::space(id)?;

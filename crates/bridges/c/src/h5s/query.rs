@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use hyperslab::vol::model::selection::Regular;
 use hyperslab::{Dataspace, Selection};
 
-use super::{dataspace_failure, selected_count, space};
+use super::{dataspace_failure, look, selected_count, space};
 use crate::api;
 use crate::arguments::Out;
 use crate::codes::Minor;
@@ -114,22 +114,22 @@ fn is_valid(space: &Space) -> bool {
 api! { DATASPACE:
     /// Returns what kind of selection a dataspace has.
     fn H5Sget_select_type(id: hid_t) -> c_int {
-        Ok(match space(id)?.selection {
+        look(id, |space| Ok(match space.selection {
             Selection::None => 0,
             Selection::Points(_) => 1,
             Selection::Regular(_) | Selection::Irregular(_) => 2,
             Selection::All => 3,
-        })
+        }))
     }
 
     /// Returns the number of selected elements.
     fn H5Sget_select_npoints(id: hid_t) -> hssize_t {
-        Ok(selected_count(&space(id)?)?.unwrap_or(H5S_UNLIMITED) as hssize_t)
+        look(id, |space| Ok(selected_count(space)?.unwrap_or(H5S_UNLIMITED) as hssize_t))
     }
 
     /// Says whether the selection lies within the extent.
     fn H5Sselect_valid(id: hid_t) -> htri_t {
-        Ok(is_valid(&space(id)?))
+        look(id, |space| Ok(is_valid(space)))
     }
 
     /// Returns the corners of the smallest block around the selection.

@@ -75,7 +75,7 @@ api! { DATATYPE:
 
     /// Commits a datatype without a link.
     fn H5Tcommit_anon(id: hid_t, datatype: hid_t, tcpl: hid_t, tapl: hid_t) -> herr_t {
-        h5p::list_for(tapl, h5p::Kind::DatatypeAccess)?;
+        h5p::check_list(tapl, h5p::Kind::DatatypeAccess)?;
         commit(handles::location(id)?.file.clone(), None, datatype, tcpl)
     }
 

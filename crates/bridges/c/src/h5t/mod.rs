@@ -28,14 +28,14 @@ use hyperslab::vol::model::datatype::{ByteOrder, Datatype, VarLen, VarLenKind};
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::ffi::hid_t;
-use crate::handles::{self, Object, TypeHandle};
+use crate::handles::{self, MemoryType, Object, TypeHandle};
 use crate::ids;
 
 pub(crate) use announced::Announced;
 
 pub(crate) use object::same;
-pub(crate) use predefined::predefined;
 pub use predefined::*;
+pub(crate) use predefined::{predefined, predefined_type};
 pub(crate) use registry::conversions;
 
 /// `H5T_VARIABLE`
@@ -52,8 +52,8 @@ mod class {
 }
 
 /// Returns the datatype of an identifier.
-fn view(id: hid_t) -> Fallible<Arc<Datatype>> {
-    Ok(handles::datatype(id)?.datatype())
+fn view(id: hid_t) -> Fallible<MemoryType> {
+    handles::memory_type(id)
 }
 
 /// Returns an identifier for a new datatype in C's form.

@@ -104,6 +104,12 @@ pub(crate) fn predefined(serial: u64) -> Option<Arc<TypeHandle>> {
     TYPES.get(at).cloned()
 }
 
+/// Returns the predefined datatype with a serial number, in C's form.
+pub(crate) fn predefined_type(serial: u64) -> Option<&'static Datatype> {
+    let at = usize::try_from(serial).ok()?.checked_sub(1)?;
+    TYPES.get(at)?.predefined()
+}
+
 predefined! {
     H5T_IEEE_F16BE_g = 1 => ieee(2, Big);
     H5T_IEEE_F16LE_g = 2 => ieee(2, Little);

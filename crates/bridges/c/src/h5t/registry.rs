@@ -18,7 +18,7 @@ use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{herr_t, hid_t};
 use crate::h5p::values::TransferValues;
-use crate::handles::NOTHING;
+use crate::handles::{MemoryType, NOTHING};
 use crate::stack;
 
 /// `H5T_cdata_t`
@@ -230,12 +230,12 @@ pub(super) fn find(source: &Datatype, target: &Datatype) -> Option<Arc<Path>> {
             e.persistence == persistence::SOFT
                 && (e.source.class(), e.target.class()) == (source.class(), target.class())
         };
-        let candidates: Vec<Entry> = registry.entries.iter().rev().filter(is_wanted).cloned().collect();
+        let mut candidates = registry.entries.iter().rev().filter(is_wanted).peekable();
         let is_refused = || registry.refused.iter().any(|(a, b)| a == source && b == target);
-        if candidates.is_empty() || is_compiled(source, target) || is_refused() {
+        if candidates.peek().is_none() || is_compiled(source, target) || is_refused() {
             return None;
         }
-        candidates
+        candidates.cloned().collect::<Vec<Entry>>()
     };
     // Functions of programs may call the library: the registry is not locked meanwhile.
     let path = candidates.iter().find_map(|entry| Path::new(entry, source, target));
@@ -282,14 +282,14 @@ fn register(entry: Entry) -> Fallible<()> {
 struct Unwanted {
     persistence: c_int,
     name: Option<String>,
-    source: Option<Arc<Datatype>>,
-    target: Option<Arc<Datatype>>,
+    source: Option<MemoryType>,
+    target: Option<MemoryType>,
     function: ConvertFunction,
 }
 
 impl Unwanted {
     fn is(&self, entry: &Entry) -> bool {
-        let is_type = |wanted: &Option<Arc<Datatype>>, of: &Datatype| match wanted {
+        let is_type = |wanted: &Option<MemoryType>, of: &Datatype| match wanted {
             None => true,
             Some(wanted) if entry.persistence == persistence::HARD => same(wanted, of),
             Some(wanted) => wanted.class() == of.class(),
@@ -353,7 +353,7 @@ fn by_program(source: &Datatype, target: &Datatype) -> Option<Convert> {
 }
 
 /// Returns the datatype of an identifier, or `None` for one that stands for any.
-fn optional(id: hid_t) -> Fallible<Option<Arc<Datatype>>> {
+fn optional(id: hid_t) -> Fallible<Option<MemoryType>> {
     if id > 0 { view(id).map(Some) } else { Ok(None) }
 }
 

@@ -99,7 +99,7 @@ pub fn prepare(filters: &mut Vec<FilterSpec>, dcpl: hid_t, datatype: hid_t, spac
     let chunk = chunk_space(&copy, space)?;
     let copy_id = list::register(copy);
     let prepared = prepare_all(filters, copy_id, datatype, chunk.unwrap_or(space));
-    let after = list::get(copy_id, Kind::DatasetCreate, |values| values.filters().cloned());
+    let after = list::get(copy_id, Kind::DatasetCreate, |values| values.filters_ref().cloned());
     ids::remove_reference(copy_id)?;
     chunk.map(ids::remove_reference).transpose()?;
     prepared?;

@@ -65,7 +65,8 @@ static void chunked(hid_t file) {
         printf("filter %d %s flags %u values %zu config %u\n", id, name, flags, n, config);
     }
     hsize_t shape[4];
-    printf("layout %d rank %d chunk %llu\n", H5Pget_layout(got), H5Pget_chunk(got, 4, shape), (unsigned long long)shape[0]);
+    int rank = H5Pget_chunk(got, 4, shape);
+    printf("layout %d rank %d chunk %llu\n", H5Pget_layout(got), rank, (unsigned long long)shape[0]);
     int known = 0; H5D_fill_value_t defined;
     H5Pget_fill_value(got, H5T_NATIVE_INT, &known);
     H5Pfill_value_defined(got, &defined);

@@ -247,12 +247,24 @@ impl Reading<'_> {
         if first.len * self.element_bytes() == self.chunks.chunk_bytes {
             return self.read_whole(chunk_coords, at, into.part(&first, self.element_bytes()), work);
         }
+        if self.chunks.filtered && !self.keeps_whole && self.is_whole(chunk_coords)? {
+            return self.filtered().with_elements(chunk_coords, at, work, |chunk| {
+                copy([first], chunk, into, self.element_bytes());
+                self.copy_rest(runs, chunk, into)
+            });
+        }
         if self.chunks.filtered {
             let chunk = self.filtered().load(chunk_coords, at, work)?;
             copy([first], &chunk, into, self.element_bytes());
             return self.copy_rest(runs, &chunk, into);
         }
         self.read_plain(chunk_coords, at, (first, runs), into, work)
+    }
+
+    /// Returns whether every element of a chunk is wanted: a reader of so much does not come back for it.
+    fn is_whole(&self, chunk_coords: &[u64]) -> Result<bool> {
+        let wanted: u64 = self.runs(chunk_coords)?.map(|run| run.len).sum();
+        Ok(wanted.saturating_mul(self.element_bytes()) == self.chunks.chunk_bytes)
     }
 
     fn read_whole(&self, chunk_coords: &[u64], at: ChunkAt, into: &mut [u8], work: &mut Work) -> Result<()> {

@@ -71,6 +71,27 @@ impl Filtered<'_> {
         Ok(Decoded { bytes, _charge: Some(charge) })
     }
 
+    /// Calls `take` with the elements of a chunk, which are not cached: they stand in a buffer that is used again.
+    pub(crate) fn with_elements(
+        &self,
+        chunk_coords: &[u64],
+        at: ChunkAt,
+        work: &mut Work,
+        take: impl FnOnce(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(bytes) = self.cached(at) {
+            return take(&bytes);
+        }
+        self.check_expansion(at)?;
+        let _charge = self.file.store.budget.charge(self.chunks.chunk_bytes, "chunk")?;
+        let (mut chunk, len) = (std::mem::take(&mut work.plain), self.chunks.chunk_bytes as usize);
+        budget::lengthen(&mut chunk, len, "chunk")?;
+        let elements = &mut chunk[..len];
+        let done = self.decode(chunk_coords, at, elements, work).and_then(|()| take(elements));
+        work.plain = chunk;
+        done
+    }
+
     /// Returns the number of bytes that decoding takes besides the elements: the chunk as it is stored, and what lies between two filters.
     fn decoding_bytes(&self, at: ChunkAt) -> u64 {
         let between = if self.dataset.filters().len() > 1 { self.chunks.chunk_bytes } else { 0 };

@@ -3,7 +3,7 @@
 use model::{Error, Result};
 use vol::{Allocation, ChunkInfo, Page, StorageInfo};
 
-use super::index::Chunks;
+use super::index::{ChunkAt, Chunks};
 use super::load;
 use crate::format::layout::Chunked;
 use crate::object::dataset::Dataset;
@@ -17,16 +17,42 @@ pub(crate) fn read_raw(
     offset: &[u64],
 ) -> Result<(u32, Vec<u8>)> {
     let chunks = Chunks::open(file, dataset, layout)?;
-    let aligned = offset.len() == chunks.rank() && offset.iter().zip(&layout.shape).all(|(o, c)| o % c == 0);
-    if !aligned || offset.iter().zip(dataset.dims()).any(|(o, d)| o >= d) {
-        return Err(Error::invalid("read chunk").with("offset", format!("{offset:?}")));
-    }
-    let chunk_coords: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
     let missing = || Error::not_found("read chunk").with("offset", format!("{offset:?}"));
-    let at = chunks.find(&chunk_coords)?.ok_or_else(missing)?;
+    let at = chunks.find(&coords_of(dataset, layout, offset)?)?.ok_or_else(missing)?;
     let mut raw = Vec::new();
     load::raw(file, &chunks, at, &mut raw)?;
     Ok((at.filter_mask, raw))
+}
+
+/// Returns the coordinates of the chunk whose first element this is.
+fn coords_of(dataset: &Dataset, layout: &Chunked, offset: &[u64]) -> Result<Vec<u64>> {
+    let aligned =
+        offset.len() == layout.shape.len() && offset.iter().zip(&layout.shape).all(|(o, c)| o % c == 0);
+    if !aligned || offset.iter().zip(dataset.dims()).any(|(o, d)| o >= d) {
+        return Err(Error::invalid("read chunk").with("offset", format!("{offset:?}")));
+    }
+    Ok(offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect())
+}
+
+/// Returns the chunk whose first element this is, if it is stored.
+pub(crate) fn find(
+    file: &Reader,
+    dataset: &Dataset,
+    layout: &Chunked,
+    offset: &[u64],
+) -> Result<Option<ChunkInfo>> {
+    let chunks = Chunks::open(file, dataset, layout)?;
+    let found = chunks.find(&coords_of(dataset, layout, offset)?)?;
+    Ok(found.map(|chunk| info_of(file, offset.to_vec(), chunk)))
+}
+
+fn info_of(file: &Reader, offset: Vec<u64>, chunk: ChunkAt) -> ChunkInfo {
+    ChunkInfo {
+        offset,
+        filter_mask: chunk.filter_mask,
+        bytes: chunk.bytes,
+        address: Some(file.store.absolute(chunk.address)),
+    }
 }
 
 /// Returns some of the chunks that are stored.
@@ -45,12 +71,8 @@ pub(crate) fn list(
             return Ok(());
         }
         if at >= skip && (page.entries.len() as u64) < count_max {
-            page.entries.push(ChunkInfo {
-                offset: chunk_coords.iter().zip(&layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect(),
-                filter_mask: chunk.filter_mask,
-                bytes: chunk.bytes,
-                address: Some(file.store.absolute(chunk.address)),
-            });
+            let offset = chunk_coords.iter().zip(&layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect();
+            page.entries.push(info_of(file, offset, chunk));
         } else if at >= skip {
             page.more = true;
         }

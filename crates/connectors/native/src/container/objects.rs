@@ -73,7 +73,11 @@ pub(super) fn kinds(c: &NativeContainer, objects: &[Token]) -> Result<Vec<Object
     if file.writer.is_some() {
         return objects.iter().map(|object| Ok(info(c, *object)?.kind)).collect();
     }
-    // Few of them are looked at again soon, so their headers are not kept.
+    // One alone is opened, as a rule.
+    if let [object] = objects {
+        return Ok(vec![maps::kind_of(file, &*file.header_of(*object)?)?]);
+    }
+    // Few of many are looked at again soon, so their headers are not kept.
     let kind = |header: &mut Header, object: &Token| match file.headers.get(&address(*object)) {
         Some(header) => maps::kind_of(file, &header),
         None => {

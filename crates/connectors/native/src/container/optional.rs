@@ -4,11 +4,13 @@ use model::{Error, Result, Token};
 use vol::{ExtensionValue, Optional};
 
 use super::{NativeContainer, address};
+use crate::chunk;
 use crate::gate::Scope;
 use crate::image::FileImage;
 use crate::link_storage::LinkStorage;
 use crate::object::group;
 use crate::statistics::{self, FileMetadata, ObjectMetadata};
+use crate::stored_chunk::StoredChunk;
 
 /// Chooses whether committed elements of a dataset are overwritten where they are (`docs/durability.md`): the extension
 /// `native.overwrite_in_place`.
@@ -54,6 +56,11 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
         .on::<LinkStorage>(|object| {
             let view = c.view(object)?;
             group::link_storage(view.file, &*view.header(object)?)
+        })
+        .on::<StoredChunk>(|wanted| {
+            let (view, dataset, layout) = c.chunked(wanted.dataset)?;
+            let found = view.file.steady(|| chunk::find(view.file, &dataset, &layout, &wanted.offset))?;
+            Ok(StoredChunk::answer(found))
         })
         .on::<FileImage>(|()| c.open_file()?.image())
         .on::<OverwriteInPlace>(|choice| {

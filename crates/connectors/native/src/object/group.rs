@@ -1,7 +1,7 @@
 //! Links of groups: symbol tables, compact and dense storage.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::ops::Deref;
 
 use algorithms::thread_pool;
 use model::bytes::Cursor;
@@ -190,12 +190,30 @@ struct Names<'f> {
     whole: Option<Block>,
 }
 
+/// A name where it stands.
+enum Name<'n> {
+    Whole(&'n [u8]),
+    Part(Block),
+}
+
+impl Deref for Name<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Name::Whole(bytes) => bytes,
+            Name::Part(block) => block,
+        }
+    }
+}
+
 /// A group whose names take no more has few links.
 const FEW_NAMES_BYTES: u64 = 4 << 10;
 /// Bytes of a short name in a local heap.
 const NAME_SLOT_BYTES: u64 = 16;
 /// A heap up to this size is read at once: one read costs less than the pages of a binary search.
 const NAMES_WHOLE_BYTES: u64 = 64 << 10;
+/// Where it stays in the cache, a larger one pays with the next look-ups.
+const NAMES_CACHED_BYTES: u64 = 256 << 10;
 /// Bytes of heap that are looked at for a name, and then four times as many.
 const NAME_BYTES: u64 = 64;
 
@@ -205,16 +223,17 @@ impl<'f> Names<'f> {
         let head = file.store.block(at, LocalHeap::header_bytes(sizes), "local heap")?;
         let heap = LocalHeap::decode(&head, sizes).during_at("read local heap", at.0)?;
         let mut names = Names { file, heap, whole: None };
-        if all || heap.data_bytes <= NAMES_WHOLE_BYTES {
+        let whole_max = if file.store.may_change() { NAMES_WHOLE_BYTES } else { NAMES_CACHED_BYTES };
+        if all || heap.data_bytes <= whole_max {
             names.whole = Some(file.store.block(heap.data, heap.data_bytes, "local heap data")?);
         }
         Ok(names)
     }
 
     /// Returns the text at an offset, up to its NUL.
-    fn text(&self, offset: u64) -> Result<Cow<'_, [u8]>> {
+    fn text(&self, offset: u64) -> Result<Name<'_>> {
         if let Some(data) = &self.whole {
-            return local_heap::text(data, offset).map(Cow::Borrowed);
+            return local_heap::text(data, offset).map(Name::Whole);
         }
         // Most names are short, and a short block lies in a page that is there already.
         let rest = self.heap.data_bytes.saturating_sub(offset);
@@ -224,7 +243,7 @@ impl<'f> Names<'f> {
             seen = (4 * seen).max(NAME_BYTES).min(rest);
             let bytes = self.file.store.block(place, seen, "local heap data")?;
             if let Some(end) = bytes.iter().position(|&b| b == 0) {
-                return Ok(Cow::Owned(bytes[..end].to_vec()));
+                return Ok(Name::Part(bytes.first(end)));
             }
         }
         Err(Error::corrupt("read name in local heap").with("offset", offset))
@@ -258,7 +277,7 @@ fn find_old(file: &Reader, table: SymbolTable, name: &[u8]) -> Result<Option<Lin
     let tree = Tree { root: table.tree, kind: Kind::Group };
     let mut order = |key: &[u8]| {
         let offset = Cursor::new(key, "group key").uint(sizes.length)?;
-        Ok(names.text(offset)?.as_ref().cmp(name))
+        Ok((*names.text(offset)?).cmp(name))
     };
     let Some((_, node)) = tree.find(file, &mut |keys| between(keys, true, &mut order))? else {
         return Ok(None);

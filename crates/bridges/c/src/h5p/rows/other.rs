@@ -62,7 +62,7 @@ fn take_fapl(values: &mut ListValues, cursor: &mut Cursor<'_>) -> Result<()> {
     if cursor.u8()? != 0 {
         let len = usize::try_from(take_sized(cursor)?).map_err(|_| cursor.corrupt("length of a list"))?;
         let list = decode_list(cursor.take(len)?)?;
-        let access = list.read(|values| values.access().cloned());
+        let access = list.look(|values| values.access_ref().cloned());
         link.external_access = access.map(Arc::new);
     }
     Ok(())
