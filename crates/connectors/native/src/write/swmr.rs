@@ -59,7 +59,7 @@ impl Writer {
     /// Says in the file that it is open for writing.
     pub(crate) fn mark_open(&mut self, swmr: bool, durability: Durability) -> Result<()> {
         // The flags are for others, who never see this file while it is open.
-        if self.storage.transaction.store.is_private() {
+        if self.storage.is_private() {
             let refused = Error::unsupported("write with SWMR").with("problem", "readers see commits only");
             return if swmr { Err(refused) } else { Ok(()) };
         }
