@@ -25,6 +25,8 @@ const AHEAD_BYTES: u64 = 48 << 20;
 const REQUESTS_MAX: usize = 16;
 /// Ranges nearer than this are fetched with one request: so much arrives in the time that one more request takes.
 const GAP_BYTES: u64 = 64 << 10;
+/// So few small ranges are fetched with what lies around them.
+const FEW: usize = 4;
 /// Metadata that a caller who reads on gets with one request at most.
 const METADATA_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of elements that wait to be read at most.
@@ -157,8 +159,8 @@ impl RemoteFile {
     }
 
     /// Returns whether a read is so small that what lies around it is fetched too.
-    fn is_small(len: usize) -> bool {
-        len as u64 <= GAP_BYTES
+    fn is_small(bytes: u64) -> bool {
+        bytes <= GAP_BYTES
     }
 }
 
@@ -198,7 +200,7 @@ impl File for RemoteFile {
             Some(end) => end,
             None => return Err(io::ErrorKind::UnexpectedEof.into()),
         };
-        let is_small = Self::is_small(buf.len());
+        let is_small = Self::is_small(buf.len() as u64);
         let (mut at, mut rest) = (offset, buf);
         while at < end {
             match is_small {
@@ -235,8 +237,13 @@ impl File for RemoteFile {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
+        let ranges = joined(ranges, self.state.len);
+        if ranges.len() <= FEW && ranges.iter().all(|range| Self::is_small(range.end - range.start)) {
+            // Who reads little at a time often goes on next to it.
+            return ranges.into_iter().try_for_each(|range| self.request_metadata(range));
+        }
         let mut waiting = self.state.segments.lock().elements_bytes();
-        for range in joined(ranges, self.state.len) {
+        for range in ranges {
             waiting += range.end - range.start;
             if waiting > PREFETCHED_BYTES_MAX {
                 // The rest is fetched when it is read.
