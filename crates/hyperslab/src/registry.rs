@@ -24,6 +24,12 @@ pub(crate) fn built_in() -> &'static Registry {
         // Names and numbers of our own differ.
         connectors().into_iter().for_each(|connector| drop(registry.register(connector)));
         layers::all().into_iter().for_each(|layer| drop(registry.register_layer(layer)));
+        #[cfg(feature = "cloud")]
+        cloud::drivers().into_iter().for_each(|driver| drop(registry.register_driver(driver)));
+        #[cfg(not(feature = "cloud"))]
+        ["http", "https", "s3", "gs", "az"]
+            .iter()
+            .for_each(|scheme| registry.register_absent(scheme, "cloud"));
         ABSENT.iter().for_each(|name| registry.register_absent(name, name));
         registry
     });

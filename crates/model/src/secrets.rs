@@ -1,12 +1,52 @@
-//! Tokens in locations, which are left out wherever a location is shown.
+//! Tokens and other credentials in locations, which are left out wherever a location is shown.
 
 use std::borrow::Cow;
 
 const KEY: &str = "token=";
 const HIDDEN: &str = "***";
 
-/// `text` with `***` for the value of every `token=` that follows `?` or `&`, as in `h5s://host/name?token=…`.
+/// Characters that end an address within a text.
+const AFTER_ADDRESS: &str = ",}\"'()|";
+
+/// Returns `text` with `***` for the value of every `token=` that follows `?` or `&`, as in `h5s://host/name?token=…`, for the
+/// user in `https://user:password@host/name`, and for all that follows `?` in an address of HTTP, which may be signed.
 pub fn without_tokens(text: &str) -> Cow<'_, str> {
+    match without_credentials(text) {
+        Cow::Borrowed(text) => without_token_values(text),
+        Cow::Owned(text) => Cow::Owned(without_token_values(&text).into_owned()),
+    }
+}
+
+/// Returns `text` with `***` for users in addresses, and for the queries of addresses of HTTP.
+fn without_credentials(text: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, address) = rest.split_at(at + "://".len());
+        let is_end = |c: char| AFTER_ADDRESS.contains(c) || c.is_whitespace();
+        let (address, after) = address.split_at(address.find(is_end).unwrap_or(address.len()));
+        let (path, query) = address.split_once('?').map_or((address, None), |(p, q)| (p, Some(q)));
+        let host_end = path.find('/').unwrap_or(path.len());
+        let user_end = path[..host_end].rfind('@');
+        shown.push_str(before);
+        shown.push_str(if user_end.is_some() { HIDDEN } else { "" });
+        shown.push_str(&path[user_end.unwrap_or(0)..]);
+        let is_http = before.ends_with("http://") || before.ends_with("https://");
+        match query {
+            Some(_) if is_http => shown.extend(["?", HIDDEN]),
+            Some(query) => shown.extend(["?", query]),
+            None => {}
+        }
+        rest = after;
+    }
+    if shown.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    shown.push_str(rest);
+    Cow::Owned(shown)
+}
+
+fn without_token_values(text: &str) -> Cow<'_, str> {
     let Some(found) = next_token(text) else { return Cow::Borrowed(text) };
     let (mut shown, mut rest, mut at) = (String::with_capacity(text.len()), text, Some(found));
     while let Some(start) = at {
@@ -50,6 +90,8 @@ mod tests {
         assert_eq!(shown("?token=a ?token=b"), "?token=*** ?token=***");
         assert_eq!(shown("broken?token="), "broken?token=***");
         assert_eq!(shown("mytoken=5, a token=6"), "mytoken=5, a token=6");
+        assert_eq!(shown("open https://me:pw@h/x.h5?sig=abc, twice"), "open https://***@h/x.h5?***, twice");
+        assert_eq!(shown("s3://bucket/a@b?endpoint=http://h"), "s3://bucket/a@b?endpoint=http://h");
     }
 
     #[test]

@@ -318,7 +318,7 @@ impl Registry {
         // Nothing is made or replaced for what cannot work.
         self.check_create(location, create, access, truncate)?;
         let stack = self.stack_of(access)?;
-        let place = Location::parse(location);
+        let place = self.place(location);
         let op = self.creation(&place, create, access, truncate);
         let connector = self.creator(&place)?;
         let made = connector.create(&op).during(&format!("create {location}"))?;
@@ -342,12 +342,21 @@ impl Registry {
         truncate: bool,
     ) -> Result<()> {
         let stack = self.stack_of(access)?;
-        let place = Location::parse(location);
+        let place = self.place(location);
         let op = self.creation(&place, create, access, truncate);
         let connector = self.creator(&place)?;
         self.check_driver(&**connector, access).during(&format!("create {location}"))?;
         connector.check_create(&op).during(&format!("create {location}"))?;
         self.check_layers(&stack, location, Some(CreateInfo { create, truncate }), access)
+    }
+
+    /// Returns where a location is. An address such as `https://host/run.h5` is the path of a file whose driver knows the
+    /// scheme.
+    pub fn place(&self, location: &str) -> Location {
+        match self.drivers.of_address(location) {
+            Some(_) => Location { connector: None, engine: None, path: location.to_owned() },
+            None => Location::parse(location),
+        }
     }
 
     fn creation<'a>(
@@ -392,7 +401,7 @@ impl Registry {
         let access = &self.with_account(access);
         let stack = self.stack_of(access)?;
         self.check_layers(&stack, location, None, access)?;
-        let place = Location::parse(location);
+        let place = self.place(location);
         let op = self.container_open(&place, access);
         let opened = match &place.connector {
             Some(name) => {
@@ -420,20 +429,21 @@ impl Registry {
 
     /// Returns the file or folder that holds all of a container at a location, where one does: renaming it moves the container.
     pub fn path_of(&self, location: &str) -> Result<Option<PathBuf>> {
-        let place = Location::parse(location);
-        let is_at_path = self.creator(&place)?.is_at_path(place.engine.as_deref());
+        let place = self.place(location);
+        let is_address = self.drivers.of_address(&place.path).is_some();
+        let is_at_path = !is_address && self.creator(&place)?.is_at_path(place.engine.as_deref());
         Ok(is_at_path.then(|| to_path(place.path.trim_end_matches('/')).into_owned()))
     }
 
     /// Returns whether a connector knows the container at a location (`H5Fis_accessible`). Nothing is opened for long.
     pub fn is_accessible(&self, location: &str, access: &FileAccess) -> Result<bool> {
-        let place = Location::parse(location);
+        let place = self.place(location);
         self.connector_at(&place, access)?.is_accessible(&self.container_open(&place, access))
     }
 
     /// Removes a container. Whatever else lies at the location stays, and the error is that of opening it.
     pub fn delete(&self, location: &str, access: &FileAccess) -> Result<()> {
-        let place = Location::parse(location);
+        let place = self.place(location);
         let connector = self.connector_at(&place, access)?;
         let op = self.container_open(&place, access);
         // `H5Fdelete` leaves alone what it does not recognise, too.
@@ -449,7 +459,7 @@ impl Registry {
     /// Returns the error of the connector.
     pub fn recover(&self, location: &str, access: &FileAccess) -> Result<Vec<String>> {
         let access = &self.with_account(access);
-        let place = Location::parse(location);
+        let place = self.place(location);
         self.connector_at(&place, access)?.recover(&self.container_open(&place, access))
     }
 

@@ -37,7 +37,10 @@ impl<'a> ChosenDriver<'a> {
     ) -> Result<ChosenDriver<'a>> {
         let (driver, parameters) = match registry.driver(access)? {
             Some(named) => named,
-            None => (default_driver(registry)?, Parameters::default()),
+            None => match registry.drivers().of_address(path) {
+                Some(driver) => (driver, Parameters::default()),
+                None => (default_driver(registry)?, Parameters::default()),
+            },
         };
         Ok(ChosenDriver { driver, parameters, path: to_path(path) })
     }

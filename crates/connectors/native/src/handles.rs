@@ -63,6 +63,7 @@ fn close_last(file: &File) -> Result<()> {
     }
     writer.remove_released(file.released.all())?;
     writer.commit_closed(file.durability)?;
+    file.store.shared.publish()?;
     file.store.shared.unlock()
 }
 

@@ -115,6 +115,11 @@ pub trait Driver: Send + Sync {
         let _ = path;
         false
     }
+
+    /// Returns the schemes of addresses that are this driver's: `https` of `https://host/run.h5`.
+    fn schemes(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// Drivers by name.
@@ -186,6 +191,12 @@ impl Drivers {
             let info = driver.info();
             std::iter::once(info.name).chain(info.aliases.iter().copied())
         })
+    }
+
+    /// Returns the driver of the scheme that an address begins with.
+    pub fn of_address(&self, text: &str) -> Option<&Arc<dyn Driver>> {
+        let (scheme, _) = text.split_once("://")?;
+        self.iter().find(|driver| driver.schemes().contains(&scheme))
     }
 
     /// Returns the driver whose files `path` names, where no file is at `path` itself.

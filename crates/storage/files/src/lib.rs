@@ -194,6 +194,27 @@ pub trait File: Send + std::marker::Sync + std::fmt::Debug {
         Ok(())
     }
 
+    /// Returns whether a read takes so long to begin that it pays to say with [`File::prefetch`] what will be read next.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
+    /// Starts to fetch ranges that will be read soon, and returns before they are there. Reads of them wait for them.
+    fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> io::Result<()> {
+        let _ = ranges;
+        Ok(())
+    }
+
+    /// Returns whether nobody else sees the bytes before [`File::publish`].
+    fn is_private(&self) -> bool {
+        false
+    }
+
+    /// Lets others see the file as it is. Called when a commit is whole in the file, and after that once more if it failed.
+    fn publish(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Fills each buffer from its offset, as [`File::read_at`] does. A driver for which requests are dear overrides
     /// this to merge or overlap them.
     fn read_many_at(&self, ranges: &mut [(u64, &mut [u8])]) -> io::Result<()> {

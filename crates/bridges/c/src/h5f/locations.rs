@@ -20,11 +20,16 @@ pub(super) fn of_name(name: &str) -> Fallible<String> {
     if location.connector.is_none() || to_path(name).is_file() {
         return Ok(as_path(name));
     }
-    if location.connector.as_deref() == Some("remote") && !is_allowed(NETWORK_VARIABLE) {
+    if location.connector.as_deref().is_some_and(is_on_network) && !is_allowed(NETWORK_VARIABLE) {
         let text = format!("{name} is on the network: set {NETWORK_VARIABLE}=1 to allow that");
         return Err(Failure::new(Major::FILE, Minor::CANTOPENFILE, text));
     }
     Ok(name.to_owned())
+}
+
+/// Returns whether locations with this prefix lead to other machines.
+fn is_on_network(prefix: &str) -> bool {
+    matches!(prefix, "remote" | "http" | "https" | "s3" | "gs" | "az")
 }
 
 /// Returns a path that is not read as a location with a prefix.

@@ -5,6 +5,7 @@
 //! one piece is read or decoded in its place.
 
 use std::iter::Peekable;
+use std::ops::Range;
 
 use algorithms::thread_pool;
 use filters::pipeline::stages;
@@ -21,6 +22,8 @@ use crate::work::{self, Work};
 
 /// Bytes of chunks whose coordinates are listed at a time.
 const BATCH_BYTES: u64 = 256 << 20;
+/// The same for files that are far away: two batches are under way at a time.
+const REMOTE_BATCH_BYTES: u64 = 64 << 20;
 /// Decoded chunks that wait to be copied to their places.
 const WAITING_BYTES: u64 = 32 << 20;
 /// Less than this is not worth waking another core for, unless filters have to be undone.
@@ -104,26 +107,52 @@ impl Reading<'_> {
     fn read_bands(&self, wanted: impl Iterator<Item = Vec<u64>>, into: &mut [u8]) -> Result<()> {
         let mut wanted = wanted.peekable();
         let mut rest = Target { before: 0, bytes: into };
-        while wanted.peek().is_some() {
-            let bands = self.next_bands(&mut wanted)?;
-            let after = match wanted.peek() {
-                Some(next) => self.elements_before(next)?,
-                None => rest.before + rest.bytes.len() as u64 / self.element_bytes(),
-            };
-            let (now, later) = rest.split(after, self.element_bytes());
-            self.read_batch(bands, now)?;
+        let mut bands = self.next_bands(&mut wanted)?;
+        while !bands.is_empty() {
+            // The next ones are fetched while these are decoded.
+            let next = self.next_bands(&mut wanted)?;
+            let end = rest.before + rest.bytes.len() as u64 / self.element_bytes();
+            let (now, later) = rest.split(next.first().map_or(end, |band| band.before), self.element_bytes());
+            self.read_batch(std::mem::replace(&mut bands, next), now)?;
             rest = later;
         }
         Ok(())
     }
 
-    /// Returns some bands, each whole.
+    /// Starts to fetch chunks that are about to be read, where that takes long to begin.
+    fn prefetch<'c>(&self, chunks: impl Iterator<Item = &'c Vec<u64>>) -> Result<()> {
+        if !self.file.store.shared.is_remote() {
+            return Ok(());
+        }
+        let ranges = chunks.map(|chunk_coords| self.stored_range(chunk_coords));
+        let ranges: Vec<_> = ranges.filter_map(Result::transpose).collect::<Result<_>>()?;
+        self.file.store.shared.prefetch(&ranges)
+    }
+
+    /// Returns the addresses that reading a chunk takes: all of a chunk with filters, else from the first wanted element on to
+    /// the last.
+    fn stored_range(&self, chunk_coords: &[u64]) -> Result<Option<Range<u64>>> {
+        let Some(at) = self.find(chunk_coords)? else { return Ok(None) };
+        let start = at.address.0;
+        if self.chunks.filtered {
+            let is_cached = self.filtered().cached(at).is_some();
+            return Ok((!is_cached).then(|| start..start.saturating_add(at.bytes)));
+        }
+        let Some(first) = self.runs(chunk_coords)?.next() else { return Ok(None) };
+        let last = self.last_offset(chunk_coords).saturating_add(1).saturating_mul(self.element_bytes());
+        let from = first.chunk_offset.saturating_mul(self.element_bytes());
+        Ok(Some(start.saturating_add(from)..start.saturating_add(last.min(self.chunks.chunk_bytes))))
+    }
+
+    /// Returns some bands, each whole, whose chunks are on their way.
     fn next_bands(&self, wanted: &mut Peekable<impl Iterator<Item = Vec<u64>>>) -> Result<Vec<Band>> {
         let mut bands: Vec<Band> = Vec::new();
         let mut bytes = 0;
+        let is_remote = self.file.store.shared.is_remote();
+        let batch_bytes = if is_remote { REMOTE_BATCH_BYTES } else { BATCH_BYTES };
         while let Some(next) = wanted.peek() {
             let same = bands.last().is_some_and(|band| band.chunks[0].first() == next.first());
-            if !same && bytes >= BATCH_BYTES {
+            if !same && bytes >= batch_bytes {
                 break;
             }
             if !same {
@@ -134,6 +163,7 @@ impl Reading<'_> {
             }
             bytes += self.chunks.chunk_bytes;
         }
+        self.prefetch(bands.iter().flat_map(|band| &band.chunks))?;
         Ok(bands)
     }
 
@@ -179,6 +209,7 @@ impl Reading<'_> {
         let mut wanted = wanted.peekable();
         while wanted.peek().is_some() {
             let batch: Vec<Vec<u64>> = wanted.by_ref().take(batch_max).collect();
+            self.prefetch(batch.iter())?;
             if !self.is_worth_sharing(batch.len() as u64, into.bytes.len()) {
                 self.file.works.with(|work| {
                     batch.iter().try_for_each(|chunk_coords| self.read_chunk(chunk_coords, &mut into, work))

@@ -11,6 +11,9 @@ const GAP_BYTES: u64 = 4 << 10;
 /// Bytes that are read together at most.
 const TOGETHER_BYTES: u64 = 1 << 20;
 
+/// Pieces of a remote file that are asked for at a time.
+const REMOTE_BATCH: usize = 4096;
+
 /// Bytes of the file that have a place in a buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FileRun {
@@ -29,6 +32,39 @@ impl FileRun {
 
 /// Reads pieces of what starts at `base` into a buffer.
 pub(crate) fn read(
+    store: &Store,
+    base: Address,
+    pieces: impl Iterator<Item = FileRun>,
+    into: &mut [u8],
+    work: &mut Work,
+) -> Result<()> {
+    if store.shared.is_remote() {
+        return read_remote(store, base, pieces, into, work);
+    }
+    read_pieces(store, base, pieces, into, work)
+}
+
+/// Reads pieces of a remote file: many are fetched at once before the first is read.
+fn read_remote(
+    store: &Store,
+    base: Address,
+    pieces: impl Iterator<Item = FileRun>,
+    into: &mut [u8],
+    work: &mut Work,
+) -> Result<()> {
+    let mut pieces = pieces.peekable();
+    while pieces.peek().is_some() {
+        let batch: Vec<FileRun> = pieces.by_ref().take(REMOTE_BATCH).collect();
+        if batch.len() > 1 {
+            let range = |piece: &FileRun| base.0.saturating_add(piece.from)..base.0.saturating_add(piece.end());
+            store.shared.prefetch(&batch.iter().map(range).collect::<Vec<_>>())?;
+        }
+        read_pieces(store, base, batch.into_iter(), into, work)?;
+    }
+    Ok(())
+}
+
+fn read_pieces(
     store: &Store,
     base: Address,
     pieces: impl Iterator<Item = FileRun>,

@@ -37,7 +37,8 @@ impl Container for NativeContainer {
                 let _maps = maps::indexes(self)?;
                 file.writer()?.begin_commit(durability)?
             };
-            begun.map_or(Ok(()), Commit::run)
+            begun.map_or(Ok(()), Commit::run)?;
+            file.store.shared.publish()
         })
     }
 

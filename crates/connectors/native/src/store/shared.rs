@@ -47,7 +47,8 @@ const PIECE_BYTES: usize = 2 << 20;
 
 /// Reads on all cores what is worth it: one core copies slower than memory gives.
 fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
-    if into.len() <= 2 * PIECE_BYTES || file.is_serial() {
+    // A remote file has its own way to fetch much at once.
+    if into.len() <= 2 * PIECE_BYTES || file.is_serial() || file.is_remote() {
         return file.read_at(offset, into);
     }
     let pieces = into.chunks_mut(PIECE_BYTES).enumerate().collect();
@@ -57,6 +58,28 @@ fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Resul
 impl Shared {
     pub(crate) fn is_serial(&self) -> bool {
         self.file.is_serial()
+    }
+
+    /// Returns whether it pays to say what will be read next.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.file.is_remote()
+    }
+
+    /// Starts to fetch ranges of addresses that will be read soon.
+    pub(crate) fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let place = |at: u64| self.base.saturating_add(at);
+        let ranges: Vec<_> = ranges.iter().map(|range| place(range.start)..place(range.end)).collect();
+        self.file.prefetch(&ranges).map_err(|e| Error::io("fetch elements", &e))
+    }
+
+    /// Returns whether nobody else sees the file before it is published.
+    pub(crate) fn is_private(&self) -> bool {
+        self.file.is_private()
+    }
+
+    /// Lets others see the last commit, where they do not see the file itself.
+    pub(crate) fn publish(&self) -> Result<()> {
+        self.file.publish().map_err(|e| Error::io("publish file", &e))
     }
 
     pub(crate) fn read(&self, at: Address, into: &mut [u8]) -> std::io::Result<()> {

@@ -103,6 +103,11 @@ impl Storage {
         self.allocator.space.free().map(|(_, _, len)| len).collect()
     }
 
+    /// Returns whether nobody else sees the file before it is published.
+    pub(super) fn is_private(&self) -> bool {
+        self.transaction.store.is_private()
+    }
+
     /// Nothing changed yet.
     pub(super) fn new(reader: &Reader, policy: Policy, staged_bytes_max: u64) -> Self {
         let Store { shared, superblock, limits, .. } = &reader.store;

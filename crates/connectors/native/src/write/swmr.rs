@@ -58,6 +58,11 @@ impl Storage {
 impl Writer {
     /// Says in the file that it is open for writing.
     pub(crate) fn mark_open(&mut self, swmr: bool, durability: Durability) -> Result<()> {
+        // The flags are for others, who never see this file while it is open.
+        if self.storage.is_private() {
+            let refused = Error::unsupported("write with SWMR").with("problem", "readers see commits only");
+            return if swmr { Err(refused) } else { Ok(()) };
+        }
         let swmr_flag = if swmr { consistency_flags::SWMR } else { 0 };
         self.set_flags(consistency_flags::WRITE | consistency_flags::WHOLE | swmr_flag, durability)?;
         self.storage.allocator.is_swmr = swmr;

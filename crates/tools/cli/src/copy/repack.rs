@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use hyperslab::vol::algorithms::copy::CopyContext;
 use hyperslab::vol::model::ObjectPath;
+use hyperslab::vol::model::properties::{FileCreate, SpaceStrategy};
 use hyperslab::vol::{FileAccess, LibVersion};
 use hyperslab::{Error, Limits, Result};
 
@@ -12,6 +13,7 @@ use super::work::{Output, Work};
 use super::{report, user_block, value};
 use crate::log;
 use crate::open::open;
+use crate::settings::registry;
 
 const USAGE: &str = "\
 usage: hyperslab repack [OPTIONS] IN [OUT]
@@ -25,6 +27,9 @@ usage: hyperslab repack [OPTIONS] IN [OUT]
   -j, --low VERSION            oldest library that shall read it: earliest, v18, v110, v112, v114, v200, latest
   -L, --latest                 the same as --low latest
   -u, --user-block BYTES       capacity before the file's content
+  -S, --fs-strategy STRATEGY   how file space is managed: FSM_AGGR, PAGE, AGGR, NONE
+  -G, --fs-pagesize BYTES      size of pages for the strategy PAGE
+      --cloud                  for reading from far away: pages that keep metadata together (docs/cloud.md)
   Nothing half-written is left behind when it is stopped or fails.
 ";
 
@@ -35,6 +40,25 @@ struct Arguments {
     bytes_min: u64,
     low: LibVersion,
     user_block: Option<u64>,
+    strategy: Option<SpaceStrategy>,
+    page_bytes: Option<u64>,
+    for_cloud: bool,
+}
+
+fn strategy(text: &str) -> Result<SpaceStrategy> {
+    Ok(match text.to_ascii_uppercase().as_str() {
+        "FSM_AGGR" => SpaceStrategy::FsmAggregate,
+        "PAGE" => SpaceStrategy::Page,
+        "AGGR" => SpaceStrategy::Aggregate,
+        "NONE" => SpaceStrategy::None,
+        _ => return Err(Error::invalid("read arguments").with("strategy", text)),
+    })
+}
+
+/// Returns pages for a file of so many bytes: few enough that all metadata comes with few requests, and small enough that a
+/// page that is half empty does not matter.
+fn cloud_page_bytes(file_bytes: u64) -> u64 {
+    (file_bytes / 64).next_power_of_two().clamp(64 << 10, 1 << 20)
 }
 
 fn version(text: &str) -> Result<LibVersion> {
@@ -63,6 +87,9 @@ fn parse(args: &[String]) -> Result<Arguments> {
             "-j" | "--low" => found.low = version(&value(word, &mut rest)?)?,
             "-L" | "--latest" => found.low = LibVersion::LATEST,
             "-u" | "--user-block" => found.user_block = Some(number(&value(word, &mut rest)?)?),
+            "-S" | "--fs-strategy" => found.strategy = Some(strategy(&value(word, &mut rest)?)?),
+            "-G" | "--fs-pagesize" => found.page_bytes = Some(number(&value(word, &mut rest)?)?),
+            "--cloud" => found.for_cloud = true,
             "-i" | "-o" => found.files.push(value(word, &mut rest)?),
             _ if word.starts_with('-') => return Err(Error::invalid("read arguments").with("option", word)),
             _ => found.files.push(word.clone()),
@@ -83,6 +110,18 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     report("repack", parse(args).and_then(|arguments| repack(&arguments)))
 }
 
+/// Sets how the space of the new file is managed.
+fn set_space(create: &mut FileCreate, arguments: &Arguments, from: &str) {
+    if arguments.for_cloud {
+        let path = registry().path_of(from).ok().flatten();
+        let bytes = path.and_then(|path| path.metadata().ok()).map_or(0, |metadata| metadata.len());
+        create.space_strategy = SpaceStrategy::Page;
+        create.page_bytes = cloud_page_bytes(bytes);
+    }
+    create.space_strategy = arguments.strategy.unwrap_or(create.space_strategy);
+    create.page_bytes = arguments.page_bytes.unwrap_or(create.page_bytes);
+}
+
 fn repack(arguments: &Arguments) -> Result<()> {
     let from = &arguments.files[0];
     let to = arguments.files.get(1).unwrap_or(from);
@@ -96,6 +135,7 @@ fn repack(arguments: &Arguments) -> Result<()> {
     let there = create.userblock_bytes;
     create.userblock_bytes = arguments.user_block.unwrap_or(there);
     let block = user_block(from, there.min(create.userblock_bytes))?;
+    set_space(&mut create, arguments, from);
     let access = FileAccess { version_low: arguments.low, ..FileAccess::write() };
     let output = Output::create(to, &create, &access, true, None)?;
     hyperslab::vol::algorithms::copy::contents(source.container.as_ref(), output.container(), context)?;

@@ -10,6 +10,7 @@ use hyperslab::vol::model::path::SHOWN_BYTES_MAX;
 use hyperslab::vol::model::text::to_bytes;
 use hyperslab::{Error, Kind, Link, LinkTarget, ObjectKind, Result};
 
+use crate::settings::registry;
 use super::attribute::{complain, complain_of_limit};
 use super::escape::escape;
 use super::options::Options;
@@ -327,7 +328,8 @@ impl Frame {
 
 /// Returns the name that h5ls gives to the driver it opened a file with.
 fn driver<'a>(file: &str, options: &'a Options) -> &'a str {
-    match options.driver.as_deref() {
+    let by_address = || registry().drivers().of_address(file).map(|driver| driver.info().name);
+    match options.driver.as_deref().or_else(by_address) {
         Some(driver) => driver,
         None if std::path::Path::new(file).exists() => "sec2",
         None if file.contains('%') => "family",

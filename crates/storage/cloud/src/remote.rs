@@ -1,0 +1,292 @@
+//! A file that is read by ranges from far away.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use files::{File, Lock, Sync};
+use system::sync::Mutex;
+use tokio::sync::Semaphore;
+
+use crate::cache::CachedObject;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::segments::{self, Purpose, Segment, Segments};
+use crate::source::{Fetched, Meter, Source, check_complete, fetch};
+use crate::{latency, runtime};
+
+/// Bytes of one request for elements.
+const PART_BYTES: u64 = 4 << 20;
+/// Bytes that are asked for ahead of what a large read has copied.
+const AHEAD_BYTES: u64 = 48 << 20;
+/// Requests under way at the same time.
+const REQUESTS_MAX: usize = 16;
+/// Ranges nearer than this are fetched with one request: so much arrives in the time that one more request takes.
+const GAP_BYTES: u64 = 64 << 10;
+/// So few small ranges are fetched with what lies around them.
+const FEW: usize = 4;
+/// Metadata that a caller who reads on gets with one request at most.
+const METADATA_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of elements that wait to be read at most.
+const PREFETCHED_BYTES_MAX: u64 = 256 << 20;
+/// Answers that take longer than this come from far away.
+const FAR: Duration = Duration::from_millis(30);
+/// Answers that take less come from this machine or the next one.
+const NEAR: Duration = Duration::from_millis(5);
+
+/// Requests and bytes that a [`RemoteFile`] took so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestCounts {
+    /// Requests, each attempt counted.
+    pub requests: u64,
+    /// Attempts after a failed one.
+    pub retries: u64,
+    /// Bytes of answers.
+    pub bytes: u64,
+}
+
+/// A file behind a server, open for reading.
+///
+/// All bytes are those of one version of the file: if it is replaced, reads fail with `InvalidData`.
+#[derive(Debug)]
+pub struct RemoteFile {
+    state: Arc<RemoteState>,
+}
+
+#[derive(Debug)]
+struct RemoteState {
+    source: Arc<dyn Source>,
+    meter: Arc<Meter>,
+    len: u64,
+    version: Option<String>,
+    segments: Mutex<Segments>,
+    slots: Semaphore,
+    cached: Option<CachedObject>,
+}
+
+/// Returns the bytes of the first request: usually superblock, root group and what else was created first.
+fn first_bytes(server: &str) -> u64 {
+    match latency::of(server) {
+        Some(usual) if usual < NEAR => 128 << 10,
+        Some(usual) if usual >= FAR => 512 << 10,
+        _ => 256 << 10,
+    }
+}
+
+/// Returns the bytes that are fetched around metadata.
+fn neighbourhood_bytes(server: &str) -> u64 {
+    match latency::of(server) {
+        Some(usual) if usual >= FAR => 128 << 10,
+        _ => 64 << 10,
+    }
+}
+
+impl RemoteFile {
+    /// Opens a file with one request, which brings its start.
+    pub(crate) fn open(source: Arc<dyn Source>, options: &Options) -> io::Result<Self> {
+        let meter = Arc::new(Meter::default());
+        let range = 0..first_bytes(source.server());
+        let Fetched { pieces, file_bytes, version } =
+            runtime::wait_for(fetch(source.clone(), meter.clone(), range.clone(), None))??;
+        let mut segments = Segments::new(options.memory_bytes);
+        if file_bytes > 0 {
+            let came = pieces.iter().map(|piece| piece.len() as u64).sum();
+            segments.add(0..came, Purpose::Metadata).finish(Ok(pieces));
+        }
+        let cached = match (&options.cache, &version) {
+            (Some(cache), Some(version)) => Some(cache.object(source.name(), version)?),
+            _ => None,
+        };
+        let slots = Semaphore::new(REQUESTS_MAX);
+        let segments = Mutex::new(segments);
+        let state = RemoteState { source, meter, len: file_bytes, version, segments, slots, cached };
+        Ok(RemoteFile { state: Arc::new(state) })
+    }
+
+    /// Returns the requests and bytes so far.
+    pub fn counts(&self) -> RequestCounts {
+        let meter = &self.state.meter;
+        RequestCounts { requests: meter.requests(), retries: meter.retries(), bytes: meter.bytes() }
+    }
+
+    /// Returns what names the content of the file: an entity tag, or a time of change.
+    pub fn version(&self) -> Option<&str> {
+        self.state.version.as_deref()
+    }
+
+    /// Fetches the neighbourhood of metadata that is not there: more of it where a caller reads on.
+    fn request_metadata(&self, wanted: Range<u64>) -> io::Result<()> {
+        let unit = neighbourhood_bytes(self.state.source.server());
+        let mut segments = self.state.segments.lock();
+        for gap in segments.gaps(wanted) {
+            let start = gap.start / unit * unit;
+            let block = start..gap.end.next_multiple_of(unit).min(self.state.len);
+            // What was fetched already is not fetched again.
+            let parts = segments.gaps(block);
+            for part in parts.into_iter().filter(|part| part.start < gap.end && gap.start < part.end) {
+                let before = segments.ending_at(part.start).filter(|s| s.purpose == Purpose::Metadata);
+                let grown = before.map_or(0, |s| 2 * (s.range.end - s.range.start)).min(METADATA_BYTES_MAX);
+                let end = part.end.max(part.start.saturating_add(grown)).min(self.state.len);
+                let part = segments.gaps(part.start..end).into_iter().next().unwrap_or(part);
+                let segment = segments.add(part, Purpose::Metadata);
+                self.start(segment)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches elements that are not there, in parts that travel next to each other.
+    fn request_elements(&self, wanted: Range<u64>) -> io::Result<()> {
+        let mut segments = self.state.segments.lock();
+        for gap in segments.gaps(wanted) {
+            let starts = (gap.start..gap.end).step_by(PART_BYTES as usize);
+            for start in starts {
+                let segment =
+                    segments.add(start..gap.end.min(start + PART_BYTES), Purpose::Elements);
+                self.start(segment)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&self, segment: Arc<Segment>) -> io::Result<()> {
+        let state = self.state.clone();
+        runtime::start(async move {
+            segment.finish(state.fetch(&segment).await);
+        })
+    }
+
+    /// Returns whether a read is so small that what lies around it is fetched too.
+    fn is_small(bytes: u64) -> bool {
+        bytes <= GAP_BYTES
+    }
+}
+
+impl RemoteState {
+    async fn fetch(&self, segment: &Segment) -> Result<Vec<Bytes>, Failure> {
+        let range = segment.range.clone();
+        if let Some(bytes) = self.cached.as_ref().and_then(|cached| cached.get(&range)) {
+            return Ok(vec![bytes]);
+        }
+        // Someone waits for metadata to know what else to ask for: it does not queue behind elements.
+        let _slot = match segment.purpose {
+            Purpose::Metadata => None,
+            Purpose::Elements => self.slots.acquire().await.ok(),
+        };
+        let (source, meter) = (self.source.clone(), self.meter.clone());
+        let fetched = fetch(source, meter, range.clone(), self.version.clone()).await?;
+        if fetched.file_bytes != self.len || fetched.version != self.version {
+            return Err(Failure::changed());
+        }
+        check_complete(&fetched, &range)?;
+        if let Some(cached) = &self.cached {
+            cached.put(&range, &fetched.pieces);
+        }
+        Ok(fetched.pieces)
+    }
+}
+
+impl File for RemoteFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.state.len)
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        let end = offset.checked_add(buf.len() as u64).filter(|end| *end <= self.state.len);
+        let end = match end {
+            _ if buf.is_empty() => return Ok(()),
+            Some(end) => end,
+            None => return Err(io::ErrorKind::UnexpectedEof.into()),
+        };
+        let is_small = Self::is_small(buf.len() as u64);
+        let (mut at, mut rest) = (offset, buf);
+        while at < end {
+            match is_small {
+                true => self.request_metadata(at..end)?,
+                false => self.request_elements(at..end.min(at + AHEAD_BYTES))?,
+            }
+            // None if it was forgotten before it could be read: it is asked for again.
+            let Some(copied) = segments::copy(&self.state.segments, at, rest) else { continue };
+            let copied = copied?;
+            (at, rest) = (at + copied as u64, &mut rest[copied..]);
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, _: u64, _: &[u8]) -> io::Result<()> {
+        Err(files::read_only())
+    }
+
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        Err(files::read_only())
+    }
+
+    fn sync(&self, _: Sync) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Does nothing: nobody changes this version of the file.
+    fn lock(&self, _: Lock) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
+        let ranges = joined(ranges, self.state.len);
+        if ranges.len() <= FEW && ranges.iter().all(|range| Self::is_small(range.end - range.start)) {
+            // Who reads little at a time often goes on next to it.
+            return ranges.into_iter().try_for_each(|range| self.request_metadata(range));
+        }
+        let mut waiting = self.state.segments.lock().elements_bytes();
+        for range in ranges {
+            waiting += range.end - range.start;
+            if waiting > PREFETCHED_BYTES_MAX {
+                // The rest is fetched when it is read.
+                break;
+            }
+            self.request_elements(range)?;
+        }
+        Ok(())
+    }
+
+    fn read_many_at(&self, ranges: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        let wanted: Vec<_> =
+            ranges.iter().map(|(at, buf)| *at..at.saturating_add(buf.len() as u64)).collect();
+        self.prefetch(&wanted)?;
+        ranges.iter_mut().try_for_each(|(offset, buf)| self.read_at(*offset, buf))
+    }
+}
+
+/// Returns the ranges in order, those that lie near each other as one, within a file of `len` bytes.
+fn joined(ranges: &[Range<u64>], len: u64) -> Vec<Range<u64>> {
+    let mut sorted: Vec<_> = ranges.iter().map(|range| range.start..range.end.min(len)).collect();
+    sorted.retain(|range| range.start < range.end);
+    sorted.sort_unstable_by_key(|range| range.start);
+    let mut joined: Vec<Range<u64>> = Vec::with_capacity(sorted.len());
+    for range in sorted {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end.saturating_add(GAP_BYTES) => {
+                last.end = last.end.max(range.end);
+            }
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_near_each_other_are_one_request() {
+        let far = 10 * GAP_BYTES;
+        assert_eq!(joined(&[far..far + 5, 0..10, 20..30], 1 << 40), [0..30, far..far + 5]);
+        assert_eq!(joined(&[0..10, 5..7, far..far], 8), [0..8]);
+    }
+}

@@ -1,0 +1,217 @@
+//! Files behind a small HTTP server that counts requests, is slow and fails as it is told.
+
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use files::{Driver, File, Handle, Mode, Parameters, Target};
+use hyperslab_cloud::HttpDriver;
+
+/// What the server does with each request.
+#[derive(Clone, Copy, PartialEq)]
+enum Behaviour {
+    Ranges,
+    /// Answers without ranges.
+    Whole,
+    /// Refuses every second request.
+    Refuses,
+    /// Breaks off every second answer.
+    BreaksOff,
+}
+
+struct Server {
+    url: String,
+    content: Mutex<(Vec<u8>, String)>,
+    behaviour: Behaviour,
+    requests: AtomicUsize,
+}
+
+fn content(len: usize) -> Vec<u8> {
+    (0..len).map(|n| (n * 7 + n / 251) as u8).collect()
+}
+
+impl Server {
+    fn start(bytes: Vec<u8>, behaviour: Behaviour) -> Arc<Server> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/file.h5?signature=secret", listener.local_addr().unwrap());
+        let content = Mutex::new((bytes, "\"one\"".to_owned()));
+        let server = Arc::new(Server { url, content, behaviour, requests: AtomicUsize::new(0) });
+        let shared = server.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let server = shared.clone();
+                std::thread::spawn(move || while server.answer(&stream).is_some() {});
+            }
+        });
+        server
+    }
+
+    fn replace(&self, bytes: Vec<u8>) {
+        *self.content.lock().unwrap() = (bytes, "\"two\"".to_owned());
+    }
+
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
+    }
+
+    fn answer(&self, mut stream: &TcpStream) -> Option<()> {
+        let (mut range, mut if_match) = (None, None);
+        let mut lines = BufReader::new(stream).lines();
+        loop {
+            let line = lines.next()?.ok()?;
+            let (name, value) = line.split_once(": ").unwrap_or((&line, ""));
+            match name.to_ascii_lowercase().as_str() {
+                "range" => range = Some(value.strip_prefix("bytes=")?.to_owned()),
+                "if-match" => if_match = Some(value.to_owned()),
+                "" => break,
+                _ => {}
+            }
+        }
+        let number = self.requests.fetch_add(1, Ordering::SeqCst);
+        let (bytes, tag) = self.content.lock().unwrap().clone();
+        let is_second = number % 2 == 1;
+        if self.behaviour == Behaviour::Refuses && is_second {
+            return stream.write_all(b"HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n").ok();
+        }
+        if if_match.is_some_and(|wanted| wanted != tag) {
+            return stream.write_all(b"HTTP/1.1 412 Changed\r\nContent-Length: 0\r\n\r\n").ok();
+        }
+        let (first, last) = range.as_deref()?.split_once('-')?;
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        let (status, body, placed) = match self.behaviour {
+            Behaviour::Whole => ("200 OK", &bytes[..], String::new()),
+            _ if first >= bytes.len() => ("416 No", &[][..], format!("Content-Range: bytes */{}\r\n", bytes.len())),
+            _ => {
+                let body = &bytes[first..bytes.len().min(last + 1)];
+                let end = first + body.len() - 1;
+                ("206 Part", body, format!("Content-Range: bytes {first}-{end}/{}\r\n", bytes.len()))
+            }
+        };
+        let len = body.len();
+        let head = format!("HTTP/1.1 {status}\r\nETag: {tag}\r\n{placed}Content-Length: {len}\r\n\r\n");
+        stream.write_all(head.as_bytes()).ok()?;
+        let breaks_off = self.behaviour == Behaviour::BreaksOff && is_second;
+        stream.write_all(&body[..if breaks_off { len / 2 } else { len }]).ok()?;
+        (!breaks_off).then_some(())
+    }
+
+    fn open(&self) -> std::io::Result<Handle> {
+        self.open_with(&[])
+    }
+
+    fn open_with(&self, parameters: &[(&str, &str)]) -> std::io::Result<Handle> {
+        let pairs = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let parameters: Parameters = pairs.collect();
+        HttpDriver.open(&Target { path: Path::new(&self.url), parameters: &parameters }, Mode::Read)
+    }
+}
+
+fn assert_reads(file: &dyn File, bytes: &[u8], range: Range<usize>) {
+    let mut into = vec![0; range.len()];
+    file.read_at(range.start as u64, &mut into).unwrap();
+    assert!(into == bytes[range.clone()], "{range:?}");
+}
+
+#[test]
+fn any_range_is_the_files_bytes() {
+    let bytes = content(3_000_000);
+    for behaviour in [Behaviour::Ranges, Behaviour::Whole, Behaviour::Refuses, Behaviour::BreaksOff] {
+        let server = Server::start(bytes.clone(), behaviour);
+        let file = server.open().unwrap();
+        assert_eq!(file.len().unwrap(), 3_000_000);
+        for range in [0..10, 2_999_990..3_000_000, 1_000_000..2_500_000, 300_000..300_001, 0..3_000_000] {
+            assert_reads(&*file, &bytes, range);
+        }
+        assert_eq!(file.read_at(2_999_999, &mut [0; 2]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+}
+
+#[test]
+fn opening_and_reading_what_lies_at_the_start_is_one_request() {
+    let bytes = content(3_000_000);
+    let server = Server::start(bytes.clone(), Behaviour::Ranges);
+    let file = server.open().unwrap();
+    (0..100_000).step_by(1000).for_each(|at| assert_reads(&*file, &bytes, at..at + 500));
+    assert_eq!(server.requests(), 1);
+}
+
+#[test]
+fn who_reads_on_gets_more_with_each_request() {
+    let bytes = content(3_000_000);
+    let server = Server::start(bytes.clone(), Behaviour::Ranges);
+    let file = server.open().unwrap();
+    (0..2_990_000).step_by(3000).for_each(|at| assert_reads(&*file, &bytes, at..at + 300));
+    assert!(server.requests() <= 8, "{}", server.requests());
+}
+
+#[test]
+fn what_is_announced_is_fetched_once_and_together() {
+    let bytes = content(4_000_000);
+    let server = Server::start(bytes.clone(), Behaviour::Ranges);
+    let file = server.open().unwrap();
+    let near = (0..50).map(|n| 1_000_000 + n * 10_000).map(|at| at..at + 4000);
+    let ranges: Vec<Range<u64>> = near.chain([3_000_000..3_000_100, 3_500_000..3_500_100]).collect();
+    file.prefetch(&ranges).unwrap();
+    for range in &ranges {
+        assert_reads(&*file, &bytes, range.start as usize..range.end as usize);
+    }
+    assert_eq!(server.requests(), 1 + 3);
+}
+
+#[test]
+fn a_file_that_is_replaced_is_an_error_and_no_mixture() {
+    let server = Server::start(content(3_000_000), Behaviour::Ranges);
+    let file = server.open().unwrap();
+    server.replace(vec![1; 3_000_000]);
+    let error = file.read_at(2_000_000, &mut [0; 10]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidData);
+    assert!(error.to_string().contains("replaced"), "{error}");
+}
+
+#[test]
+fn errors_do_not_show_the_address() {
+    let server = Server::start(Vec::new(), Behaviour::Ranges);
+    assert!(server.open().unwrap().is_empty().unwrap());
+    let refused = "http://127.0.0.1:9/file.h5?signature=secret";
+    let target = Target { path: Path::new(refused), parameters: &Parameters::default() };
+    let error = HttpDriver.open(&target, Mode::Read).unwrap_err();
+    assert!(!error.to_string().contains("secret"), "{error}");
+    assert_eq!(HttpDriver.create(&target, true).unwrap_err().kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn a_cache_on_disk_answers_the_next_process() {
+    let bytes = content(3_000_000);
+    let server = Server::start(bytes.clone(), Behaviour::Ranges);
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache").to_str().unwrap().to_owned();
+    for requests in [2, 3] {
+        let file = server.open_with(&[("cache", &cache)]).unwrap();
+        assert_reads(&*file, &bytes, 1_000_000..1_200_000);
+        assert_eq!(server.requests(), requests);
+    }
+}
+
+#[test]
+fn many_threads_share_what_is_fetched() {
+    let bytes = content(20_000_000);
+    let server = Server::start(bytes.clone(), Behaviour::Ranges);
+    let file = server.open().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (file, bytes) = (&file, &bytes);
+            scope.spawn(move || {
+                for n in 0..200 {
+                    let at = (thread * 977 + n * 99_991) % 19_990_000;
+                    assert_reads(&**file, bytes, at..at + 5000);
+                }
+            });
+        }
+    });
+    std::thread::sleep(Duration::from_millis(1));
+    assert!(server.requests() <= 20_000_000 / 65_536 + 8, "{}", server.requests());
+}

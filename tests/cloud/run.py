@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""HDF5 files behind real servers: nginx for HTTP, moto for S3, and a proxy that is slow and fails.
+
+usage: run.py HYPERSLAB          HYPERSLAB is the command; nginx, and moto_server from the environment, are started here
+
+Every command is run on the file here and on the same file behind a server, and must print the same. Requests are those that
+nginx logged; the bounds on them are those of docs/cloud.md.
+"""
+
+import asyncio
+import contextlib
+import os
+import pathlib
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import boto3
+import h5py
+import numpy
+
+COMMAND = sys.argv[1]
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-cloud-"))
+FILES = WORK / "files"
+failures = []
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for(port):
+    for _ in range(300):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.1)
+    sys.exit(f"no server on port {port}")
+
+
+def check(what, holds, seen=""):
+    print(f"{'ok  ' if holds else 'FAIL'} {what} {seen}", flush=True)
+    if not holds:
+        failures.append(what)
+
+
+def run(*arguments, env=None, status=0):
+    """Returns what the command prints. Another status than `status` is a failure."""
+    environment = dict(os.environ, **(env or {}))
+    done = subprocess.run([COMMAND, *arguments], capture_output=True, env=environment)
+    if done.returncode != status:
+        check(" ".join(arguments), False, f"exit {done.returncode}: {done.stderr.decode()[:400]}")
+    return done.stdout + (done.stderr if status else b"")
+
+
+# The files.
+
+
+def make_window(path, **options):
+    with h5py.File(path, "w", **options) as f:
+        values = numpy.arange(4096 * 4096, dtype="f4").reshape(4096, 4096)
+        f.create_dataset("image", data=values, chunks=True)
+
+
+def make_list(path, **options):
+    with h5py.File(path, "w", **options) as f:
+        for n in range(1000):
+            dataset = f.create_dataset(f"object {n:04}", data=numpy.arange(4, dtype="i4") + n)
+            for a in range(5):
+                dataset.attrs[f"attribute {a}"] = n * a
+
+
+def make_mixed(path):
+    with h5py.File(path, "w") as f:
+        f.create_dataset("run/contiguous", data=numpy.random.default_rng(1).random((300, 500)))
+        f.create_dataset("run/deflated", data=numpy.arange(10**6), chunks=(10**4,), compression="gzip")
+        f.create_dataset("run/text", data=["a", "bc", "déf"] * 100, dtype=h5py.string_dtype())
+        f["run"].attrs["unit"] = "K"
+        f["soft"] = h5py.SoftLink("/run/text")
+
+
+def make_files():
+    FILES.mkdir()
+    paged = dict(fs_strategy="page", fs_page_size=65536)
+    make_window(FILES / "window.h5")
+    make_window(FILES / "window-paged.h5", **paged)
+    make_list(FILES / "list.h5")
+    make_list(FILES / "list-paged.h5", **paged)
+    make_mixed(FILES / "mixed.h5")
+    with h5py.File(FILES / "empty.h5", "w"):
+        pass
+    (FILES / "text.h5").write_text("no HDF5 file\n" * 100)
+    (FILES / "nothing.h5").write_bytes(b"")
+
+
+# The servers.
+
+
+class Nginx:
+    def __init__(self):
+        self.port, self.log = free_port(), WORK / "access.log"
+        conf = WORK / "nginx.conf"
+        conf.write_text(f"""
+            daemon off; pid {WORK}/nginx.pid; error_log {WORK}/error.log; worker_processes 1;
+            user root;
+            events {{ worker_connections 256; }}
+            http {{
+              access_log {self.log}; sendfile on; keepalive_requests 100000;
+              client_body_temp_path {WORK}/body; proxy_temp_path {WORK}/proxy; fastcgi_temp_path {WORK}/fastcgi;
+              uwsgi_temp_path {WORK}/uwsgi; scgi_temp_path {WORK}/scgi;
+              server {{ listen 127.0.0.1:{self.port}; root {FILES}; }}
+            }}""")
+        if os.getuid() != 0:
+            conf.write_text(conf.read_text().replace("user root;", ""))
+        nginx = shutil.which("nginx") or "/usr/sbin/nginx"
+        self.process = subprocess.Popen([nginx, "-c", str(conf), "-p", str(WORK)], stderr=subprocess.DEVNULL)
+        wait_for(self.port)
+
+    def url(self, name):
+        return f"http://127.0.0.1:{self.port}/{name}"
+
+    def requests(self):
+        """Requests and bytes since the last call."""
+        lines = self.log.read_text().splitlines()
+        self.log.write_text("")
+        os.kill(int((WORK / "nginx.pid").read_text()), 10)  # SIGUSR1: opens the log again
+        time.sleep(0.05)
+        return len(lines), sum(int(line.split('" ')[1].split()[1]) for line in lines)
+
+
+class Proxy:
+    """Forwards to a server: each request waits, some are refused, some answers break off."""
+
+    def __init__(self, to, latency=0.0, refused=0.0, cut=0.0):
+        self.to, self.latency, self.refused, self.cut = to, latency, refused, cut
+        self.port, self.random, self.count = free_port(), random.Random(4), 0
+        threading.Thread(target=lambda: asyncio.run(self.serve()), daemon=True).start()
+        wait_for(self.port)
+
+    def url(self, name):
+        return f"http://127.0.0.1:{self.port}/{name}"
+
+    async def serve(self):
+        server = await asyncio.start_server(self.connection, "127.0.0.1", self.port)
+        async with server:
+            await server.serve_forever()
+
+    async def connection(self, reader, writer):
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                await asyncio.sleep(self.latency)
+                self.count += 1
+                if self.random.random() < self.refused:
+                    writer.write(b"HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n")
+                    continue
+                upstream_reader, upstream = await asyncio.open_connection("127.0.0.1", self.to)
+                upstream.write(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+                answer = await upstream_reader.read()
+                upstream.close()
+                answer = answer.replace(b"Connection: close\r\n", b"", 1)
+                if self.random.random() < self.cut:
+                    writer.write(answer[: len(answer) // 2])
+                    await writer.drain()
+                    break
+                writer.write(answer)
+                await writer.drain()
+        writer.close()
+
+
+class Moto:
+    def __init__(self):
+        self.port = free_port()
+        self.process = subprocess.Popen(
+            ["moto_server", "-H", "127.0.0.1", "-p", str(self.port)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for(self.port)
+        self.endpoint = f"http://127.0.0.1:{self.port}"
+        self.env = dict(
+            AWS_ENDPOINT_URL=self.endpoint,
+            AWS_ACCESS_KEY_ID="access",
+            AWS_SECRET_ACCESS_KEY="secret-that-is-never-printed",
+            AWS_DEFAULT_REGION="us-east-1",
+        )
+        self.client = boto3.client(
+            "s3",
+            endpoint_url=self.endpoint,
+            aws_access_key_id=self.env["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=self.env["AWS_SECRET_ACCESS_KEY"],
+            region_name="us-east-1",
+        )
+        self.client.create_bucket(Bucket="bucket")
+
+    def put(self, key, path):
+        self.client.put_object(Bucket="bucket", Key=key, Body=path.read_bytes())
+
+    def get(self, key):
+        return self.client.get_object(Bucket="bucket", Key=key)["Body"].read()
+
+    def keys(self):
+        return [entry["Key"] for entry in self.client.list_objects_v2(Bucket="bucket")["Contents"]]
+
+
+# What is checked.
+
+
+def same_output(name, url, env=None):
+    path = FILES / name
+    for command in (["ls", "-rv"], ["dump"], ["dump", "-H", "-p"], ["stat"]):
+        here = run(*command, str(path)).replace(str(path).encode(), b"FILE")
+        there = run(*command, url, env=env).replace(url.encode(), b"FILE")
+        here, there = (text.replace(name.encode(), b"FILE") for text in (here, there))
+        there = there.replace(f"with {url.split(':')[0]} driver".encode(), b"with sec2 driver")
+        check(f"{' '.join(command)} {name} of {url.split(':')[0]} is the same", here == there, f"{len(here)} bytes")
+    run("diff", str(path), url, env=env)
+
+
+def requests_of(nginx):
+    bounds = [
+        ("window.h5", ["dump", "-d", "/image", "-s", "1024,1024", "-c", "64,64"], 4, 1 << 20),
+        ("window-paged.h5", ["dump", "-d", "/image", "-s", "1024,1024", "-c", "64,64"], 3, 1 << 20),
+        ("list.h5", ["ls", "-v"], 40, None),
+        ("list-paged.h5", ["ls", "-v"], 12, None),
+    ]
+    for name, command, requests_max, bytes_max in bounds:
+        nginx.requests()
+        run(*command, nginx.url(name))
+        requests, received = nginx.requests()
+        bytes_max = bytes_max or max(1 << 20, 3 * (FILES / name).stat().st_size)
+        seen = f"{requests} requests, {received} bytes of {(FILES / name).stat().st_size}"
+        check(f"{name}: at most {requests_max} requests", requests <= requests_max and received <= bytes_max, seen)
+
+
+def slow(nginx):
+    proxy = Proxy(nginx.port, latency=0.05)
+    for name, command, seconds_max in [
+        ("window.h5", ["dump", "-d", "/image", "-s", "1024,1024", "-c", "64,64"], 0.3),
+        ("list.h5", ["ls", "-v"], 2),
+    ]:
+        best = min(timed(*command, proxy.url(name)) for _ in range(3))
+        check(f"{name} with 50 ms a request takes under {seconds_max} s", best < seconds_max, f"{best:.3f} s")
+
+
+def timed(*arguments):
+    begun = time.monotonic()
+    run(*arguments)
+    return time.monotonic() - begun
+
+
+def failing(nginx):
+    proxy = Proxy(nginx.port, refused=0.1, cut=0.1)
+    for _ in range(5):
+        run("diff", str(FILES / "mixed.h5"), proxy.url("mixed.h5"))
+        run("diff", str(FILES / "window.h5"), proxy.url("window.h5"))
+    check("one request of five fails, and nothing else does", True, f"{proxy.count} requests")
+
+
+def refused(nginx):
+    for name, problem in [("absent.h5", b"no such file"), ("text.h5", b"HDF5"), ("nothing.h5", b"HDF5")]:
+        text = run("ls", nginx.url(name), status=1)
+        check(f"{name} gives an error", problem in text, text.decode().strip()[:120])
+    text = run("copy", str(FILES / "mixed.h5"), nginx.url("new.h5"), status=1)
+    check("nothing is written over HTTP", not (FILES / "new.h5").exists(), text.decode().strip()[:160])
+    secret = nginx.url("absent.h5").replace("//", "//user:secret-word@") + "?token=secret-token"
+    text = run("ls", secret, status=1)
+    check("credentials in an address are not printed", b"secret" not in text, text.decode().strip()[:160])
+
+
+def replaced(nginx):
+    """A file that is replaced under a reader is an error, not a mixture."""
+    big = FILES / "big.h5"
+    with h5py.File(big, "w") as f:
+        f.create_dataset("d", data=numpy.zeros(30_000_000, "u1"), chunks=(100_000,))
+    proxy = Proxy(nginx.port, latency=0.3)
+    dump = subprocess.Popen([COMMAND, "check", proxy.url("big.h5")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(0.5)
+    with h5py.File(WORK / "other.h5", "w") as f:
+        f.create_dataset("d", data=numpy.ones(30_000_000, "u1"), chunks=(100_000,))
+    os.replace(WORK / "other.h5", big)
+    _, error = dump.communicate(timeout=60)
+    check("a file that is replaced is an error", dump.returncode != 0 and b"replaced" in error, error.decode()[:160])
+
+
+def cached(nginx):
+    cache = WORK / "cache"
+    driver = f"http{{cache={cache}}}"
+    for count in (None, 1):
+        nginx.requests()
+        run("dump", "-f", driver, "-d", "/image", "-s", "1024,1024", "-c", "64,64", nginx.url("window.h5"))
+        requests, _ = nginx.requests()
+        if count:
+            check("a cache on disk answers all but the first request", requests <= count, f"{requests} requests")
+
+
+def s3(moto):
+    env = moto.env
+    for name in ("mixed.h5", "list.h5", "empty.h5"):
+        moto.put(name, FILES / name)
+        same_output(name, f"s3://bucket/{name}", env)
+    copy = "s3://bucket/folder/copy.h5"
+    run("copy", str(FILES / "mixed.h5"), copy, env=env)
+    (WORK / "back.h5").write_bytes(moto.get("folder/copy.h5"))
+    with h5py.File(WORK / "back.h5") as f:
+        check("h5py reads what was uploaded", f["run/deflated"][-1] == 10**6 - 1 and f["run"].attrs["unit"] == "K")
+    run("diff", str(FILES / "mixed.h5"), copy, env=env)
+    run("copy", "s3://bucket/mixed.h5", f"object:{WORK}/store", env=env)
+    run("diff", str(FILES / "mixed.h5"), f"object:{WORK}/store")
+    text = run("copy", str(FILES / "list.h5"), copy, env=env, status=1)
+    check("an object is not replaced unasked", b"exists" in text, text.decode().strip()[:160])
+    run("diff", str(FILES / "mixed.h5"), copy, env=env)
+    run("copy", "--overwrite", str(FILES / "list.h5"), copy, env=env)
+    run("diff", str(FILES / "list.h5"), copy, env=env)
+    run("copy", str(FILES / "window.h5"), "s3://bucket/large.h5", env=env)
+    run("diff", str(FILES / "window.h5"), "s3://bucket/large.h5", env=env)
+    keys = moto.keys()
+    check("an upload in parts leaves nothing behind", not any("partial" in key for key in keys), str(keys))
+    wrong = dict(env, AWS_ENDPOINT_URL="http://127.0.0.1:1")
+    text = run("ls", "s3://bucket/mixed.h5", env=wrong, status=1)
+    check("secrets are not printed", b"never-printed" not in text, text.decode().strip()[:160])
+    endpoint = {name: value for name, value in env.items() if name != "AWS_ENDPOINT_URL"}
+    run("ls", f"s3://bucket/mixed.h5?endpoint={moto.endpoint}", env=endpoint)
+
+
+def main():
+    make_files()
+    nginx, moto = Nginx(), Moto()
+    try:
+        for name in ("mixed.h5", "list.h5", "list-paged.h5", "empty.h5"):
+            same_output(name, nginx.url(name))
+        requests_of(nginx)
+        slow(nginx)
+        failing(nginx)
+        refused(nginx)
+        replaced(nginx)
+        cached(nginx)
+        s3(moto)
+    finally:
+        nginx.process.terminate()
+        moto.process.terminate()
+        shutil.rmtree(WORK, ignore_errors=True)
+    sys.exit(f"{len(failures)} failed: {failures}" if failures else 0)
+
+
+main()
