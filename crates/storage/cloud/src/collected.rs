@@ -274,7 +274,8 @@ impl Upload {
     async fn send_parts(&self, upload: &mut dyn MultipartUpload) -> Result<(), Failure> {
         use futures_util::{StreamExt, stream::FuturesUnordered};
         let part_bytes = PART_BYTES.max(self.len.div_ceil(PARTS_MAX));
-        let mut under_way: FuturesUnordered<BoxFuture<'_, object_store::Result<()>>> = FuturesUnordered::new();
+        let mut under_way: FuturesUnordered<BoxFuture<'_, object_store::Result<()>>> =
+            FuturesUnordered::new();
         for at in (0..self.len).step_by(part_bytes as usize) {
             if under_way.len() >= PARTS_AT_ONCE
                 && let Some(sent) = under_way.next().await

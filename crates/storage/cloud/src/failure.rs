@@ -40,10 +40,7 @@ impl Failure {
 
     /// Returns the failure of reading a file that was replaced since it was opened.
     pub(crate) fn changed() -> Self {
-        Failure::lasting(
-            io::ErrorKind::InvalidData,
-            "the file was replaced while it was read; open it again",
-        )
+        Failure::lasting(io::ErrorKind::InvalidData, "the file was replaced while it was read; open it again")
     }
 
     /// Returns the failure of uploading a file whose object another writer replaced.
@@ -94,10 +91,9 @@ impl From<object_store::Error> for Failure {
             E::PermissionDenied { .. } => {
                 Failure::lasting(io::ErrorKind::PermissionDenied, "the store refuses access")
             }
-            E::Unauthenticated { .. } => Failure::lasting(
-                io::ErrorKind::PermissionDenied,
-                "the store does not accept the credentials",
-            ),
+            E::Unauthenticated { .. } => {
+                Failure::lasting(io::ErrorKind::PermissionDenied, "the store does not accept the credentials")
+            }
             E::NotSupported { .. } | E::NotImplemented { .. } => {
                 Failure::lasting(io::ErrorKind::Unsupported, "the store cannot do this")
             }

@@ -143,8 +143,7 @@ impl RemoteFile {
         for gap in segments.gaps(wanted) {
             let starts = (gap.start..gap.end).step_by(PART_BYTES as usize);
             for start in starts {
-                let segment =
-                    segments.add(start..gap.end.min(start + PART_BYTES), Purpose::Elements);
+                let segment = segments.add(start..gap.end.min(start + PART_BYTES), Purpose::Elements);
                 self.start(segment)?;
             }
         }

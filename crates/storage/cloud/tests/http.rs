@@ -84,7 +84,9 @@ impl Server {
         let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
         let (status, body, placed) = match self.behaviour {
             Behaviour::Whole => ("200 OK", &bytes[..], String::new()),
-            _ if first >= bytes.len() => ("416 No", &[][..], format!("Content-Range: bytes */{}\r\n", bytes.len())),
+            _ if first >= bytes.len() => {
+                ("416 No", &[][..], format!("Content-Range: bytes */{}\r\n", bytes.len()))
+            }
             _ => {
                 let body = &bytes[first..bytes.len().min(last + 1)];
                 let end = first + body.len() - 1;

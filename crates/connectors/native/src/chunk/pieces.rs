@@ -56,7 +56,8 @@ fn read_remote(
     while pieces.peek().is_some() {
         let batch: Vec<FileRun> = pieces.by_ref().take(REMOTE_BATCH).collect();
         if batch.len() > 1 {
-            let range = |piece: &FileRun| base.0.saturating_add(piece.from)..base.0.saturating_add(piece.end());
+            let range =
+                |piece: &FileRun| base.0.saturating_add(piece.from)..base.0.saturating_add(piece.end());
             store.shared.prefetch(&batch.iter().map(range).collect::<Vec<_>>())?;
         }
         read_pieces(store, base, batch.into_iter(), into, work)?;

@@ -10,12 +10,12 @@ use hyperslab::vol::model::path::SHOWN_BYTES_MAX;
 use hyperslab::vol::model::text::to_bytes;
 use hyperslab::{Error, Kind, Link, LinkTarget, ObjectKind, Result};
 
-use crate::settings::registry;
 use super::attribute::{complain, complain_of_limit};
 use super::escape::escape;
 use super::options::Options;
 use super::seen::Seen;
 use super::source::{ObjectAt, Source};
+use crate::settings::registry;
 
 /// Links listed at a time: many, because a container may have to sort all of them for each page.
 const PAGE_LINKS: u64 = 1 << 16;
