@@ -7,7 +7,7 @@ use hyperslab_native::{StoredChunk, create_handle};
 use model::datatype::ByteOrder;
 use model::properties::{DatasetCreate, FileCreate, Layout};
 use model::{Dataspace, Datatype, Selection};
-use vol::{Container, Durability, FileAccess, LinkLocation, OpDatasetCreate, OpWrite, call};
+use vol::{Durability, FileAccess, LinkLocation, OpDatasetCreate, OpWrite, call};
 
 #[test]
 fn a_chunk_is_found_by_its_first_element_as_a_list_tells_it() {
