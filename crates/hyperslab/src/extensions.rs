@@ -7,4 +7,6 @@ pub use layers::stats::{StatsJson, StatsRows, StatsTable};
 #[cfg(feature = "log")]
 pub use log::{CheckRepack, CompactLog, LogStatisticsText};
 #[cfg(feature = "native")]
-pub use native::{FileImage, FileMetadata, LinkStorage, ObjectMetadata, OverwriteInPlace};
+pub use native::{
+    FileImage, FileMetadata, LinkStorage, ObjectMetadata, OverwriteInPlace, Repartition, repartition,
+};
