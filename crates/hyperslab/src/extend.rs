@@ -5,7 +5,8 @@
 
 pub use files::{
     Created, DataKind, Driver, DriverBlock, DriverInfo, Drivers, File as DriverFile, Handle as DriverHandle,
-    Identity, Lock, MemberRange, MemberRanges, MemberStart, Memory, Mode, Parameters, Sync, Target,
+    Identity, Lock, MemberRange, MemberRanges, MemberStart, Memory, Mode, NamedDriver, Onion, Parameters,
+    RevisionInfo, Subfiling, SubfilingOptions, Sync, Target, onion_parameters,
 };
 pub use filters::{
     Codecs, Done, Error as FilterError, ErrorKind as FilterErrorKind, Filter, FilterId, Output, Params,

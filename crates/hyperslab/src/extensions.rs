@@ -7,4 +7,7 @@ pub use layers::stats::{StatsJson, StatsRows, StatsTable};
 #[cfg(feature = "log")]
 pub use log::{CheckRepack, CompactLog, LogStatisticsText};
 #[cfg(feature = "native")]
-pub use native::{FileImage, FileMetadata, LinkStorage, ObjectMetadata, OverwriteInPlace, StoredChunk};
+pub use native::{
+    FileImage, FileMetadata, LinkStorage, ObjectMetadata, OverwriteInPlace, Repartition, StoredChunk,
+    repartition,
+};

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use files::{Created, Driver, DriverBlock, Handle, Mode, Parameters, Target};
+use files::{Created, Driver, DriverBlock, Drivers, Handle, Mode, Parameters, Target};
 use model::text::to_path;
 use model::{Error, Result};
 use vol::{Access, ContainerCreate, ContainerOpen, FileAccess, Registry};
@@ -26,6 +26,7 @@ pub(crate) struct ChosenDriver<'a> {
     driver: &'a Arc<dyn Driver>,
     parameters: Parameters,
     path: std::borrow::Cow<'a, Path>,
+    drivers: &'a Drivers,
 }
 
 impl<'a> ChosenDriver<'a> {
@@ -42,7 +43,7 @@ impl<'a> ChosenDriver<'a> {
                 None => (default_driver(registry)?, Parameters::default()),
             },
         };
-        Ok(ChosenDriver { driver, parameters, path: to_path(path) })
+        Ok(ChosenDriver { driver, parameters, path: to_path(path), drivers: registry.drivers() })
     }
 
     /// Calls `f` with the driver that the caller names or, like the HDF Group's tools, with the one whose files the path names
@@ -65,7 +66,7 @@ impl<'a> ChosenDriver<'a> {
     }
 
     fn target(&self) -> Target<'_> {
-        Target { path: &self.path, parameters: &self.parameters }
+        Target { path: &self.path, parameters: &self.parameters, drivers: self.drivers }
     }
 
     /// Opens the file, if there is one.

@@ -3,11 +3,18 @@
 //! A program adds its own with [`Drivers::register`]; those of this build are in [`Drivers::default`].
 
 mod core;
+mod direct;
 mod family;
+mod log;
+mod mirror;
 mod multi;
+mod named;
+mod onion;
 mod parameters;
 mod posix;
 mod split;
+mod splitter;
+mod subfiling;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,11 +24,18 @@ use std::sync::{Arc, LazyLock};
 use crate::{Handle, Mode};
 
 pub use self::core::CoreDriver;
+pub use self::direct::DirectDriver;
 pub use self::family::FamilyDriver;
+pub use self::log::LogDriver;
+pub use self::mirror::MirrorDriver;
 pub use self::multi::MultiDriver;
+pub use self::named::NamedDriver;
+pub use self::onion::{OnionDriver, onion_parameters};
 pub use self::parameters::Parameters;
 pub use self::posix::PosixDriver;
 pub use self::split::SplitDriver;
+pub use self::splitter::SplitterDriver;
+pub use self::subfiling::SubfilingDriver;
 
 /// The name and description of a driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +57,8 @@ pub struct Target<'a> {
     pub path: &'a Path,
     /// The parameters in the braces after the driver's name.
     pub parameters: &'a Parameters,
+    /// The drivers among which a driver finds those that it passes its requests on to.
+    pub drivers: &'a Drivers,
 }
 
 /// A file from [`Driver::create`].
@@ -133,9 +149,15 @@ static COMPILED_IN: LazyLock<Drivers> = LazyLock::new(|| {
     let all: Vec<Arc<dyn Driver>> = vec![
         Arc::new(PosixDriver),
         Arc::new(CoreDriver),
+        Arc::new(DirectDriver),
         Arc::new(FamilyDriver),
+        Arc::new(LogDriver),
+        Arc::new(MirrorDriver),
         Arc::new(SplitDriver),
+        Arc::new(SplitterDriver),
         Arc::new(MultiDriver),
+        Arc::new(OnionDriver),
+        Arc::new(SubfilingDriver),
     ];
     Drivers { drivers: Arc::new(all.into_iter().map(|driver| (driver.info().name, driver)).collect()) }
 });

@@ -261,7 +261,7 @@ impl File for Family {
 }
 
 /// Reads from a file that is part of a longer one: past its own end there is a hole.
-fn read_padded(file: &dyn File, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+pub(crate) fn read_padded(file: &dyn File, offset: u64, buf: &mut [u8]) -> io::Result<()> {
     let have = file.len()?.saturating_sub(offset).min(buf.len() as u64) as usize;
     let (bytes, hole) = buf.split_at_mut(have);
     hole.fill(0);
@@ -291,6 +291,11 @@ fn open_rest(pattern: &Pattern, mode: Mode, members: &mut Vec<Handle>) -> io::Re
         members.push(Arc::new(member));
     }
     Ok(())
+}
+
+/// Returns whether a name has one place for the number of a member.
+pub fn is_pattern(path: &Path) -> bool {
+    Pattern::parse(path).is_ok()
 }
 
 /// Returns the paths of all members that a family of this name may have.

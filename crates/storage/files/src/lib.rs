@@ -2,8 +2,8 @@
 //!
 //! [`File`] is an open file: six methods on `&self`, no shared cursor, safe to call from many threads. A [`Driver`] creates,
 //! opens and deletes files of one kind, and [`Drivers`] finds drivers by name.
-//! Files store bytes ([`Posix`], [`Memory`], [`Family`], [`Multi`], [`View`]);
-//! test layers wrap any file ([`Fault`], [`Pause`], [`Crash`], [`Meter`]).
+//! Files store bytes ([`Posix`], [`Direct`], [`Memory`], [`Family`], [`Multi`], [`Onion`], [`Subfiling`], [`View`]), some on top of
+//! any other ([`Log`], [`Splitter`]), one on a server ([`Mirror`]); test layers wrap any file ([`Fault`], [`Pause`], [`Crash`], [`Meter`]).
 //!
 //! ```
 //! use files::{File, Memory};
@@ -15,34 +15,55 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod copy;
 pub mod crash;
+mod direct;
 mod driver;
 pub mod family;
 pub mod fault;
+mod forward;
+mod log;
 mod member_map;
 mod members;
 mod memory;
 pub mod meter;
+mod mirror;
 mod multi;
+mod onion;
 pub mod pause;
 mod posix;
 pub mod probe;
+mod relabelled;
+mod splitter;
+mod subfiling;
 mod view;
 
 use std::io;
 use std::sync::Arc;
 
+pub use copy::copy;
 pub use crash::Crash;
-pub use driver::{CoreDriver, Created, Driver, DriverInfo, Drivers, Parameters, Target};
-pub use driver::{FamilyDriver, MultiDriver, PosixDriver, SplitDriver};
+pub use direct::{Direct, DirectOptions};
+pub use driver::{CoreDriver, Created, Driver, DriverInfo, Drivers, NamedDriver, Parameters, Target};
+pub use driver::{
+    DirectDriver, FamilyDriver, LogDriver, MirrorDriver, MultiDriver, OnionDriver, PosixDriver,
+    onion_parameters,
+};
+pub use driver::{SplitDriver, SplitterDriver, SubfilingDriver};
 pub use family::Family;
 pub use fault::Fault;
+pub use log::{Log, LogFlags};
 pub use members::{DataKind, MemberRange, MemberRanges, MemberStart};
 pub use memory::{Memory, MemoryOptions};
 pub use meter::Meter;
+pub use mirror::{MIRROR_PORT_DEFAULT, Mirror, MirrorOptions};
 pub use multi::Multi;
+pub use onion::{Onion, OnionOptions, RevisionInfo};
 pub use pause::Pause;
 pub use posix::Posix;
+pub use relabelled::Relabelled;
+pub use splitter::{Failures, Splitter};
+pub use subfiling::{Subfiling, SubfilingOptions};
 pub use view::View;
 
 /// A shared, type-erased file: what the layers above hold.
@@ -177,6 +198,16 @@ pub trait File: Send + std::marker::Sync + std::fmt::Debug {
     /// Cuts off what members after the first have past their allocated bytes.
     fn trim(&self) -> io::Result<()> {
         Ok(())
+    }
+
+    /// Notes that space was allocated for a kind of data. Most drivers have no use for it.
+    fn note_allocated(&self, kind: DataKind, offset: u64, len: u64) {
+        let _ = (kind, offset, len);
+    }
+
+    /// Notes that space is free again. Most drivers have no use for it.
+    fn note_freed(&self, offset: u64, len: u64) {
+        let _ = (offset, len);
     }
 
     /// Returns the driver information that must be stored in the file, if any.

@@ -20,6 +20,15 @@ use crate::{File, Identity, Lock, Mode, Sync, read_end, read_only, write_end};
 /// Offsets are signed in the system calls.
 const OFFSET_MAX: u64 = i64::MAX as u64;
 
+/// Whether bytes go through the system's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caching {
+    /// The system caches what is read and written.
+    OfSystem,
+    /// Nothing is cached (`O_DIRECT`): offsets, lengths and buffers are aligned.
+    Bypassed,
+}
+
 /// A file of the operating system.
 ///
 /// Reads and writes hold no lock, so they run in parallel as far as the system lets them.
@@ -38,8 +47,15 @@ impl Posix {
     /// `Create` cuts an existing file at once, before any lock. Where another process may hold it, open it with
     /// `ReadWrite`, lock, and call `set_len(0)`.
     pub fn open(path: impl AsRef<Path>, mode: Mode) -> io::Result<Self> {
-        let path = path.as_ref();
-        let file = options(mode).open(path).map_err(|error| open_error(path, error))?;
+        Self::open_with(path.as_ref(), mode, Caching::OfSystem)
+    }
+
+    /// Opens or creates the file at `path`, with or without the system's cache.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if the system or the file system has no direct I/O.
+    pub(crate) fn open_with(path: &Path, mode: Mode, caching: Caching) -> io::Result<Self> {
+        let file = options(mode, caching)?.open(path).map_err(|error| open_error(path, error, caching))?;
         of_system::check_kind(file.metadata()?.file_type())?;
         if mode == Mode::Create {
             file.set_len(0)?;
@@ -48,6 +64,11 @@ impl Posix {
         let folder = if creates { open_folder(path) } else { None };
         let identity = system::file::identity(&file)?;
         Ok(Posix { file, mode, identity, unsynced_folder: Mutex::new(folder) })
+    }
+
+    /// Returns the file of the standard library.
+    pub(crate) fn file(&self) -> &fs::File {
+        &self.file
     }
 
     /// Device and number of the file: equal for two handles of one file, whatever it is called.
@@ -156,21 +177,34 @@ impl File for Posix {
 }
 
 /// A FIFO must not hang a caller that opens it, so nothing is waited for; a file is cut after it is known to be one.
-fn options(mode: Mode) -> fs::OpenOptions {
+fn options(mode: Mode, caching: Caching) -> io::Result<fs::OpenOptions> {
     let mut options = fs::OpenOptions::new();
-    of_system::wait_for_nothing(&mut options);
+    of_system::wait_for_nothing(&mut options, caching)?;
     options.read(true).write(mode.is_writable());
     match mode {
         Mode::Read | Mode::ReadWrite => {}
         Mode::Create => drop(options.create(true)),
         Mode::CreateNew => drop(options.create_new(true)),
     }
-    options
+    Ok(options)
 }
 
-/// Not every system says that what could not be opened is a folder.
-fn open_error(path: &Path, error: io::Error) -> io::Error {
-    if path.is_dir() { io::ErrorKind::IsADirectory.into() } else { error }
+/// Returns the error of systems other than Linux.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn no_direct() -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, "direct I/O (O_DIRECT) is there on Linux only")
+}
+
+/// Not every system says that what could not be opened is a folder, or that a file system has no direct I/O.
+fn open_error(path: &Path, error: io::Error, caching: Caching) -> io::Error {
+    match error.kind() {
+        _ if path.is_dir() => io::ErrorKind::IsADirectory.into(),
+        io::ErrorKind::InvalidInput if caching == Caching::Bypassed => {
+            let problem = format!("the file system of {} has no direct I/O (O_DIRECT)", path.display());
+            io::Error::new(io::ErrorKind::Unsupported, problem)
+        }
+        _ => error,
+    }
 }
 
 /// Returns a folder that may be searched and written but not read cannot be opened to be synced; such a file is created

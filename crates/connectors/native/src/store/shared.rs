@@ -347,6 +347,16 @@ impl Shared {
         Ok(self.file.driver_block())
     }
 
+    /// Tells the driver what space is for.
+    pub(crate) fn note_allocated(&self, kind: files::DataKind, at: Address, len: u64) {
+        self.file.note_allocated(kind, self.base.saturating_add(at.0), len);
+    }
+
+    /// Tells the driver that space is free again.
+    pub(crate) fn note_freed(&self, at: Address, len: u64) {
+        self.file.note_freed(self.base.saturating_add(at.0), len);
+    }
+
     /// Cuts off what members have past their allocated bytes.
     pub(crate) fn trim(&self) -> Result<()> {
         self.file.trim().map_err(|e| Error::io("shorten members of file", &e))

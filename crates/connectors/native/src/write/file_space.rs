@@ -74,6 +74,12 @@ impl Extension {
         }
     }
 
+    /// Removes the message of this kind, if there is one.
+    pub(super) fn remove(&mut self, kind: u16) {
+        self.first.retain(|message| message.kind != kind);
+        self.rest.retain(|message| message.kind != kind);
+    }
+
     /// Finds a place for every message; the bodies have the lengths that they keep.
     pub(super) fn prepare(&mut self, storage: &mut Storage) -> Result<()> {
         for (at, len) in std::mem::take(&mut self.continuations) {

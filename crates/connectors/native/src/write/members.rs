@@ -3,6 +3,7 @@
 use files::DriverBlock;
 use model::{Error, Result};
 
+use super::Writer;
 use super::file_space::Extension;
 use super::storage::Storage;
 use crate::format::Address;
@@ -58,6 +59,32 @@ impl InfoLocation {
             InfoLocation::Extension { extension, .. } => {
                 extension.set(kind::DRIVER_INFO, driver_info::message(block)?);
                 extension.write(storage, PublishOrder::First)
+            }
+        }
+    }
+}
+
+impl Writer {
+    /// Replaces what the file says of its driver, or removes it.
+    ///
+    /// # Errors
+    /// Returns `Error::Unsupported` if it says nothing.
+    pub(crate) fn replace_driver_info(&mut self, block: Option<&DriverBlock>) -> Result<()> {
+        let mut location = InfoLocation::of(&self.reader)?;
+        match (block, &mut location) {
+            (None, InfoLocation::Block(_)) => {
+                let transaction = &mut self.storage.transaction;
+                (transaction.superblock.driver_info, transaction.is_changed) = (None, true);
+                Ok(())
+            }
+            (None, InfoLocation::Extension { extension, .. }) => {
+                extension.remove(kind::DRIVER_INFO);
+                extension.prepare(&mut self.storage)?;
+                extension.write(&mut self.storage, PublishOrder::First)
+            }
+            (Some(block), location) => {
+                location.prepare(&mut self.storage)?;
+                location.write(&mut self.storage, block)
             }
         }
     }

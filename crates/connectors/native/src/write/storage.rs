@@ -136,6 +136,7 @@ impl Storage {
         self.free_finished();
         let at = self.allocator.space.allocate(len, kind);
         self.transaction.store.set_end(self.allocator.space.last_end());
+        self.transaction.store.note_allocated(kind, at, len);
         at
     }
 
@@ -161,6 +162,7 @@ impl Storage {
     fn give_back(&mut self, at: Address, len: u64, used: Use) {
         // A reader that looks on may still be there.
         if !self.allocator.is_swmr {
+            self.transaction.store.note_freed(at, len);
             self.allocator.release(at, len, used);
         }
     }

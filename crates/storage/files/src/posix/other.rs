@@ -4,6 +4,8 @@ use std::fs::{File, FileType, OpenOptions};
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Result};
 use std::ops::Range;
 
+use super::Caching;
+
 pub(super) fn read_slices(file: &File, range: Range<u64>, slices: &mut [IoSliceMut<'_>]) -> Result<()> {
     let mut at = range.start;
     slices.iter_mut().try_for_each(|slice| {
@@ -38,7 +40,9 @@ pub(super) fn check_kind(kind: FileType) -> Result<()> {
 }
 
 /// Opening a file waits for nothing anyway.
-pub(super) fn wait_for_nothing(_: &mut OpenOptions) {}
+pub(super) fn wait_for_nothing(_: &mut OpenOptions, caching: Caching) -> Result<()> {
+    if caching == Caching::Bypassed { Err(super::no_direct()) } else { Ok(()) }
+}
 
 /// Errors of an unlock without a lock: `ERROR_NOT_LOCKED`, and what wine returns instead.
 const NOT_LOCKED: [i32; 2] = [158, 33];

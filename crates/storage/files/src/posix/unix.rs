@@ -8,6 +8,8 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use super::Caching;
+
 /// Slices that one system call takes (`IOV_MAX`).
 const SLICES_MAX: usize = 1024;
 
@@ -70,8 +72,20 @@ pub(super) fn check_kind(kind: FileType) -> Result<()> {
 }
 
 /// Opening returns at once, also that of a pipe without another end.
-pub(super) fn wait_for_nothing(options: &mut OpenOptions) {
-    options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
+pub(super) fn wait_for_nothing(options: &mut OpenOptions, caching: Caching) -> Result<()> {
+    let direct = if caching == Caching::Bypassed { direct()? } else { OFlags::empty() };
+    options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | direct).bits() as i32);
+    Ok(())
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn direct() -> Result<OFlags> {
+    Ok(OFlags::DIRECT)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn direct() -> Result<OFlags> {
+    Err(super::no_direct())
 }
 
 /// A lock replaces the one that is held.
