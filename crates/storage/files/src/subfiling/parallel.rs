@@ -28,9 +28,11 @@ pub(super) fn each_subfile<T: Send>(
         let started: Vec<_> =
             hands.into_iter().map(|hand| scope.spawn(move || hand.into_iter().try_for_each(work))).collect();
         // All are waited for, whichever fails.
-        started.into_iter().fold(Ok(()), |done, thread| {
+        let mut done = Ok(());
+        for thread in started {
             let this = thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")));
-            done.and(this)
-        })
+            done = done.and(this);
+        }
+        done
     })
 }
