@@ -27,12 +27,22 @@ const VERSIONS: [LibVersion; 3] = [LibVersion::Earliest, LibVersion::V18, LibVer
 fn an_unknown_driver_is_an_error_that_names_the_known_ones_and_nothing_is_created() {
     let folder = Folder::new("drivers-unknown");
     std::fs::write(folder.path("there.h5"), b"something").unwrap();
-    for driver in ["nonsense", "mpio", "direct", "log", "family{colour=red}", "core{increment=many}", "a | b"]
-    {
+    for driver in [
+        "nonsense",
+        "mpio",
+        "log{inner=nonsense}",
+        "family{colour=red}",
+        "core{increment=many}",
+        "a | b",
+        "onion{page_bytes=3}",
+        "subfiling{subfiles=0}",
+        "direct{alignment=3}",
+        "splitter{wo=family{colour=red}}",
+    ] {
         for name in ["new.h5", "there.h5", "f%d.h5"] {
             let access = FileAccess::write().with_driver(driver);
             let error = create(&folder.path(name), &access).unwrap_err();
-            if ["nonsense", "mpio", "direct", "log"].contains(&driver) {
+            if ["nonsense", "mpio", "log{inner=nonsense}"].contains(&driver) {
                 assert_eq!(error.kind(), Kind::Unsupported, "{error}");
                 let text = error.to_string();
                 assert!(
