@@ -89,8 +89,9 @@ fn fill(from: &Handle, to: &Handle, op: &Repartition<'_>) -> Result<()> {
     let source = ContainerFile { identity: None, ..ContainerFile::of(Arc::new(Relabelled::new(to.clone()))) };
     let core = open_core(source, LockState::Held, op.to, &access, Registry::none().registered())?;
     let file = File::new(core, op.to, &access);
-    // A file that never was a family has no driver information, and needs none: the first member says how large members are.
-    if file.driver.is_some() {
+    // A file that never was a family may have no place for it, and needs none: the first member says how large members are.
+    // libhdf5 wants it where the superblock has an extension.
+    if file.driver.is_some() || to.driver_block().is_some() && file.store.superblock.extension.is_some() {
         file.writer()?.replace_driver_info(to.driver_block().as_ref())?;
     }
     NativeContainer::new(file)?.close().map_err(|e: Error| e.with("path", op.to))

@@ -1,5 +1,6 @@
 //! Tests of what a user of the crate calls, one module for each subject. One program: linking takes longer than running.
 
+mod driver_stacks;
 mod drivers;
 mod dropped;
 mod extensions;

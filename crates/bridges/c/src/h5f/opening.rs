@@ -116,6 +116,14 @@ fn identity(location: &str) -> Option<(u64, u64)> {
     path.is_file().then(|| system::file::identity_at(&path).ok()).flatten()
 }
 
+/// Returns whether two files have the same content: revisions of one file do not.
+fn is_same_revision(file: &SharedFile, values: &FileAccessValues) -> bool {
+    let is_onion = |driver: Option<&str>| driver.is_some_and(|driver| driver.starts_with("onion"));
+    let wanted = values.driver.as_ref().and_then(|choice| choice.text.as_deref());
+    let opened = file.access.driver.as_deref();
+    !(is_onion(opened) || is_onion(wanted)) || opened == wanted
+}
+
 fn is_same_place(file: &SharedFile, location: &str) -> bool {
     match (identity(&file.location), identity(location)) {
         (Some(a), Some(b)) => a == b,
@@ -170,7 +178,9 @@ pub(super) fn open_shared(
     is_path: bool,
 ) -> Fallible<Arc<SharedFile>> {
     let location = if is_path { name.to_owned() } else { locations::of_name(name)? };
-    if let Some(shared) = already_open(|file| is_same_place(file, &location)) {
+    if let Some(shared) =
+        already_open(|file| is_same_place(file, &location) && is_same_revision(file, values))
+    {
         if locking(values) != shared.access.locking {
             let text = "unable to open file: file locking flag values don't match";
             return Err(Failure::new(Major::FILE, Minor::CANTOPENFILE, text));

@@ -3,9 +3,13 @@
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::sync::Arc;
 
+use hyperslab::extend::Onion;
+use hyperslab::vol::model::text;
+
 use super::class::{ForeignClass, H5FD_t};
 use super::{BuiltIn, DriverHandle, driver, find};
 use crate::arguments::{Out, Text};
+use crate::codes::{Major, Minor};
 use crate::failure::Failure;
 use crate::ffi::{haddr_t, herr_t, hid_t, hsize_t, htri_t};
 use crate::handles::Object;
@@ -80,6 +84,17 @@ api! { VFL:
     fn H5FD_splitter_init() -> hid_t { Ok(BuiltIn::Splitter.id()) }
     /// Returns the identifier of the driver.
     fn H5FD_onion_init() -> hid_t { Ok(BuiltIn::Onion.id()) }
+
+    /// Returns the number of revisions of a file with the onion driver.
+    fn H5FDonion_get_revision_count(filename: Text, fapl_id: hid_t, revision_count: Out<u64>) -> herr_t {
+        let name = filename.name("file name")?;
+        revision_count.check("revision count")?;
+        crate::h5p::drivers::check_driver(fapl_id, BuiltIn::Onion)?;
+        let revisions = Onion::revisions(text::to_path(&name));
+        let failed = |error: std::io::Error| Failure::new(Major::VFL, Minor::CANTOPENFILE, format!("unable to open file with onion driver: {error}"));
+        revision_count.put(revisions.map_err(failed)?.len() as u64);
+        Ok(())
+    }
 }
 
 // Programs that wrap drivers of libhdf5 call these; drivers of this library have no C form.
@@ -136,8 +151,6 @@ refused! { VFL:
     fn H5FDdelete(_name: *const c_char, _fapl_id: hid_t) -> herr_t;
     /// Files of drivers are not used by themselves.
     fn H5FDctl(_file: File, _op_code: u64, _flags: u64, _input: *const c_void, _output: *mut *mut c_void) -> herr_t;
-    /// There is no onion driver.
-    fn H5FDonion_get_revision_count(_filename: *const c_char, _fapl_id: hid_t, _count: *mut u64) -> herr_t;
-    /// There is no subfiling driver.
+    /// Names of subfiles are in the configuration file.
     fn H5FDsubfiling_get_file_mapping(_file_id: hid_t, _filenames: *mut *mut *mut c_char, _len: *mut usize) -> herr_t;
 }

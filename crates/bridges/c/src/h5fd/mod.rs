@@ -33,13 +33,16 @@ pub enum BuiltIn {
     Stdio = 5,
     Splitter = 6,
     Direct = 8,
+    Mirror = 9,
     Ros3 = 11,
+    Subfiling = 12,
+    Ioc = 13,
     Onion = 14,
 }
 
 impl BuiltIn {
     /// All of them.
-    pub const ALL: [BuiltIn; 10] = [
+    pub const ALL: [BuiltIn; 13] = [
         BuiltIn::Sec2,
         BuiltIn::Core,
         BuiltIn::Log,
@@ -48,7 +51,10 @@ impl BuiltIn {
         BuiltIn::Stdio,
         BuiltIn::Splitter,
         BuiltIn::Direct,
+        BuiltIn::Mirror,
         BuiltIn::Ros3,
+        BuiltIn::Subfiling,
+        BuiltIn::Ioc,
         BuiltIn::Onion,
     ];
 
@@ -63,7 +69,10 @@ impl BuiltIn {
             BuiltIn::Stdio => "stdio",
             BuiltIn::Splitter => "splitter",
             BuiltIn::Direct => "direct",
+            BuiltIn::Mirror => "mirror",
             BuiltIn::Ros3 => "ros3",
+            BuiltIn::Subfiling => "subfiling",
+            BuiltIn::Ioc => "ioc",
             BuiltIn::Onion => "onion",
         }
     }
@@ -71,12 +80,18 @@ impl BuiltIn {
     /// Returns the driver of the registry that does the same, or `None` if it has none.
     pub fn registered(self) -> Option<&'static str> {
         match self {
-            // What the log driver logs changes neither results nor bytes.
-            BuiltIn::Sec2 | BuiltIn::Stdio | BuiltIn::Log => Some("posix"),
+            BuiltIn::Sec2 | BuiltIn::Stdio => Some("posix"),
             BuiltIn::Core => Some("core"),
+            BuiltIn::Log => Some("log"),
             BuiltIn::Family => Some("family"),
             BuiltIn::Multi => Some("multi"),
-            BuiltIn::Splitter | BuiltIn::Direct | BuiltIn::Ros3 | BuiltIn::Onion => None,
+            BuiltIn::Splitter => Some("splitter"),
+            BuiltIn::Direct => Some("direct"),
+            BuiltIn::Mirror => Some("mirror"),
+            // Concentrators are threads of the process.
+            BuiltIn::Subfiling | BuiltIn::Ioc => Some("subfiling"),
+            BuiltIn::Onion => Some("onion"),
+            BuiltIn::Ros3 => None,
         }
     }
 
@@ -93,6 +108,8 @@ impl BuiltIn {
             BuiltIn::Family => 0x1f,
             BuiltIn::Multi => 0x6018,
             BuiltIn::Stdio => 0x801f,
+            BuiltIn::Direct => 0x801f,
+            BuiltIn::Mirror => 0x909f,
             _ => 0,
         }
     }
@@ -119,6 +136,9 @@ export! {
     Direct "H5FD_DIRECT_id_g";
     Ros3 "H5FD_ROS3_id_g";
     Onion "H5FD_ONION_id_g";
+    Mirror "H5FD_MIRROR_id_g";
+    Subfiling "H5FD_SUBFILING_id_g";
+    Ioc "H5FD_IOC_id_g";
 }
 
 /// Exports identifiers of drivers that libhdf5 has only when it is built with them: there are none.
@@ -130,7 +150,7 @@ macro_rules! export_absent {
     )+ };
 }
 
-export_absent! { H5FD_MPIO_id_g H5FD_HDFS_id_g H5FD_MIRROR_id_g H5FD_SUBFILING_id_g H5FD_IOC_id_g }
+export_absent! { H5FD_MPIO_id_g H5FD_HDFS_id_g }
 
 /// A driver that has an identifier.
 #[derive(Debug)]
@@ -170,8 +190,20 @@ pub enum DriverInfo {
     Multi(Box<crate::h5p::members::MultiInfo>),
     /// Of files for metadata and raw data.
     Split { metadata: String, raw: String },
-    /// What a log has. It is stored only.
+    /// Of a log.
     Log { file: Option<String>, flags: u64, buffer_bytes: usize },
+    /// Of files without the system's cache.
+    Direct { alignment: usize, block: usize, copy: usize },
+    /// Of files with a second copy.
+    Splitter(Box<crate::h5p::driver_stacks::SplitterInfo>),
+    /// Of files with revisions.
+    Onion(Box<crate::h5p::driver_stacks::OnionInfo>),
+    /// Of files in stripes over subfiles.
+    Subfiling { params: crate::h5p::driver_structs::H5FD_subfiling_params_t, threads: i32 },
+    /// Of concentrators.
+    Ioc { threads: i32 },
+    /// Of files on a server.
+    Mirror { host: String, port: c_int },
     /// Of a program's driver, in the form that its functions take.
     Foreign(class::ForeignInfo),
 }

@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
 use super::class::Kind;
+use super::driver_stacks::{LOG_DEFAULT, of_config, subfiling_parameters};
 use super::file_access::{change, read};
 use super::list;
 use super::values::{DriverChoice, FileAccessValues};
@@ -45,6 +46,11 @@ pub(super) fn info(id: hid_t, driver: BuiltIn) -> Fallible<Option<Arc<DriverInfo
     }
 }
 
+/// Returns an error if a list has another driver.
+pub fn check_driver(id: hid_t, driver: BuiltIn) -> Fallible<()> {
+    info(id, driver).map(drop)
+}
+
 /// Returns the driver that is used when none was set.
 fn default_driver() -> Arc<DriverHandle> {
     let name = std::env::var("HDF5_DRIVER").ok().filter(|name| !name.is_empty());
@@ -55,7 +61,10 @@ fn default_driver() -> Arc<DriverHandle> {
 /// Returns the driver that a list was given without properties, with those that it has then.
 fn plain(driver: Arc<DriverHandle>) -> Fallible<DriverChoice> {
     let (text, info) = match &*driver {
-        DriverHandle::BuiltIn(BuiltIn::Core) => (Some("core".to_owned()), None),
+        DriverHandle::BuiltIn(BuiltIn::Log) => (Some(LOG_DEFAULT.to_owned()), None),
+        DriverHandle::BuiltIn(BuiltIn::Subfiling) => {
+            (Some(format!("subfiling{{{}}}", subfiling_parameters(None, None)?)), None)
+        }
         DriverHandle::BuiltIn(known) => {
             let name = known.registered().ok_or_else(|| h5fd::absent(known.name()))?;
             (Some(name.to_owned()), None)
@@ -79,11 +88,13 @@ pub fn of_environment() -> Fallible<Option<DriverChoice>> {
     configured(found, config).map(Some)
 }
 
-/// A configuration is text in the syntax of the registry: `backing_store=false`.
+/// A configuration is text in the syntax of the registry, `backing_store=false`, or that of libhdf5's driver.
 fn configured(driver: Arc<DriverHandle>, config: Option<String>) -> Fallible<DriverChoice> {
     let mut choice = plain(driver)?;
-    if let (Some(text), Some(config)) = (&mut choice.text, config.filter(|config| !config.is_empty())) {
-        *text = format!("{text}{{{config}}}");
+    let Some(config) = config.filter(|config| !config.is_empty()) else { return Ok(choice) };
+    if let DriverHandle::BuiltIn(driver) = &*choice.driver {
+        let name = driver.registered().ok_or_else(|| h5fd::absent(driver.name()))?;
+        choice.text = Some(format!("{name}{{{}}}", of_config(*driver, &config)?));
     }
     Ok(choice)
 }
@@ -165,12 +176,6 @@ api! { PLIST:
         choose(fapl_id, BuiltIn::Sec2, "", None)
     }
 
-    /// Sets the driver of ordinary files whose accesses libhdf5 logs. Nothing is logged here.
-    fn H5Pset_fapl_log(fapl_id: hid_t, logfile: Text, flags: u64, buf_size: usize) -> herr_t {
-        let info = DriverInfo::Log { file: logfile.optional(), flags, buffer_bytes: buf_size };
-        choose(fapl_id, BuiltIn::Log, "", Some(info))
-    }
-
     /// Sets the driver of files in memory.
     fn H5Pset_fapl_core(fapl_id: hid_t, increment: usize, backing_store: bool) -> herr_t {
         // 0 grows by as much as is needed.
@@ -232,10 +237,6 @@ macro_rules! absent_drivers {
 }
 
 absent_drivers! {
-    H5Pset_fapl_direct(_alignment: usize, _block_size: usize, _cbuf_size: usize) "direct";
-    H5Pget_fapl_direct(_boundary: *mut usize, _block_size: *mut usize, _cbuf_size: *mut usize) "direct";
-    H5Pset_fapl_splitter(_config: *mut c_void) "splitter";
-    H5Pget_fapl_splitter(_config: *mut c_void) "splitter";
     H5Pset_fapl_ros3(_fa: *const c_void) "ros3";
     H5Pget_fapl_ros3(_fa: *mut c_void) "ros3";
     H5Pset_fapl_ros3_token(_token: *const c_char) "ros3";
@@ -246,14 +247,6 @@ absent_drivers! {
     H5Pget_fapl_ros3_block_caching(_block_size: *mut usize, _cache_size: *mut usize, _lock: *mut bool) "ros3";
     H5Pset_fapl_hdfs(_fa: *mut c_void) "hdfs";
     H5Pget_fapl_hdfs(_fa: *mut c_void) "hdfs";
-    H5Pset_fapl_onion(_fa: *const c_void) "onion";
-    H5Pget_fapl_onion(_fa: *mut c_void) "onion";
-    H5Pset_fapl_mirror(_fa: *mut c_void) "mirror";
-    H5Pget_fapl_mirror(_fa: *mut c_void) "mirror";
-    H5Pset_fapl_subfiling(_config: *const c_void) "subfiling";
-    H5Pget_fapl_subfiling(_config: *mut c_void) "subfiling";
-    H5Pset_fapl_ioc(_config: *mut c_void) "ioc";
-    H5Pget_fapl_ioc(_config: *mut c_void) "ioc";
 }
 
 refused! { PLIST:

@@ -7,6 +7,8 @@ pub mod class;
 pub mod copy;
 pub mod dataset_access;
 pub mod dataset_create;
+pub mod driver_stacks;
+pub mod driver_structs;
 pub mod drivers;
 pub mod encode;
 mod equal;

@@ -74,6 +74,14 @@ impl Extension {
         }
     }
 
+    /// Replaces the message of this kind, or adds it.
+    pub(super) fn put(&mut self, kind: u16, flags: u8, body: Vec<u8>) {
+        if !self.first.iter().chain(&self.rest).any(|message| message.kind == kind) {
+            self.first.push(Message { kind, flags, creation_order: None, body: Vec::new() });
+        }
+        self.set(kind, body);
+    }
+
     /// Removes the message of this kind, if there is one.
     pub(super) fn remove(&mut self, kind: u16) {
         self.first.retain(|message| message.kind != kind);

@@ -8,7 +8,7 @@ use super::file_space::Extension;
 use super::storage::Storage;
 use crate::format::Address;
 use crate::format::encode::driver_info;
-use crate::format::header::kind;
+use crate::format::header::{flag, kind};
 use crate::reader::Reader;
 use crate::txn::PublishOrder;
 
@@ -65,10 +65,11 @@ impl InfoLocation {
 }
 
 impl Writer {
-    /// Replaces what the file says of its driver, or removes it.
+    /// Replaces what the file says of its driver, or removes it. A file with an extension of its superblock may say it for the
+    /// first time.
     ///
     /// # Errors
-    /// Returns `Error::Unsupported` if it says nothing.
+    /// Returns `Error::Unsupported` if it has no place for that.
     pub(crate) fn replace_driver_info(&mut self, block: Option<&DriverBlock>) -> Result<()> {
         let mut location = InfoLocation::of(&self.reader)?;
         match (block, &mut location) {
@@ -82,10 +83,12 @@ impl Writer {
                 extension.prepare(&mut self.storage)?;
                 extension.write(&mut self.storage, PublishOrder::First)
             }
-            (Some(block), location) => {
-                location.prepare(&mut self.storage)?;
-                location.write(&mut self.storage, block)
+            (Some(block), InfoLocation::Extension { extension, .. }) => {
+                extension.put(kind::DRIVER_INFO, flag::NEVER_SHARE, driver_info::message(block)?);
+                extension.prepare(&mut self.storage)?;
+                extension.write(&mut self.storage, PublishOrder::First)
             }
+            (Some(block), location) => location.write(&mut self.storage, block),
         }
     }
 }

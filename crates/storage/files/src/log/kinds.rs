@@ -102,6 +102,29 @@ impl KindMap {
         (*end > address).then_some(*kind)
     }
 
+    /// Returns the runs of one kind that a range consists of, at most `count_max`: the last has the rest.
+    pub(super) fn runs(&self, start: u64, end: u64, count_max: usize) -> Vec<(u64, u64, Option<DataKind>)> {
+        let (mut runs, mut at): (Vec<(u64, u64, Option<DataKind>)>, _) = (Vec::new(), start);
+        while at < end {
+            let kind = self.at(at);
+            let next = match kind {
+                Some(_) => self.ranges.range(..=at).next_back().map_or(end, |(_, (stop, _))| *stop),
+                None => self.ranges.range(at..).next().map_or(end, |(next, _)| *next),
+            };
+            let (next, is_full) = (next.min(end), runs.len() == count_max);
+            match runs.last_mut() {
+                Some((_, stop, last)) if *last == kind => *stop = next,
+                Some((_, stop, _)) if is_full => {
+                    *stop = end;
+                    break;
+                }
+                _ => runs.push((at, next, kind)),
+            }
+            at = next;
+        }
+        runs
+    }
+
     /// Returns all ranges.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64, DataKind)> + '_ {
         self.ranges.iter().map(|(start, (end, kind))| (*start, *end, *kind))

@@ -53,6 +53,22 @@ Total number of truncate operations: 1
 }
 
 #[test]
+fn a_request_of_several_kinds_has_a_line_for_each() {
+    let text = logged(LogFlags::LOC_WRITE, |log| {
+        log.note_allocated(DataKind::ObjectHeader, 10, 10);
+        log.note_allocated(DataKind::Raw, 20, 5);
+        log.note_allocated(DataKind::Raw, 25, 5);
+        log.write_at(5, &[0; 30]).unwrap();
+    });
+    let expected = "         5-         9 (         5 bytes) (H5FD_MEM_DEFAULT) Written
+        10-        19 (        10 bytes) (H5FD_MEM_OHDR) Written
+        20-        29 (        10 bytes) (H5FD_MEM_DRAW) Written
+        30-        34 (         5 bytes) (H5FD_MEM_DEFAULT) Written
+";
+    assert_eq!(text, expected);
+}
+
+#[test]
 fn counts_and_kinds_of_bytes_are_summed_up_at_the_end() {
     let flags = LogFlags::parse("file_io+flavor+alloc+free").unwrap();
     let text = logged(flags, |log| {

@@ -30,6 +30,9 @@ struct Total {
 /// Changes of a count that are remembered, at most.
 const CHANGES_MAX: usize = 1 << 20;
 
+/// Lines of one request, at most.
+const RUNS_MAX: usize = 256;
+
 /// How often bytes were touched: by how much the count changes at an address.
 #[derive(Default)]
 struct Coverage {
@@ -167,14 +170,9 @@ impl Trace {
             false => String::new(),
         };
         let last = offset.saturating_add(len).saturating_sub(1);
-        let kind = kinds::name(self.kinds.at(offset));
         match (operation, failed) {
-            (Operation::Read, None) => {
-                self.line(format_args!("{offset:>10}-{last:>10} ({len:>10} bytes) ({kind}) Read{time}"));
-            }
-            (Operation::Write, None) => {
-                self.line(format_args!("{offset:>10}-{last:>10} ({len:>10} bytes) ({kind}) Written{time}"));
-            }
+            (Operation::Read, None) => self.runs(offset, len, "Read", &time),
+            (Operation::Write, None) => self.runs(offset, len, "Written", &time),
             (Operation::Read, Some(error)) => {
                 self.line(format_args!("Error! Reading: {offset:>10}-{last:>10} ({len:>10} bytes): {error}"));
             }
@@ -187,6 +185,14 @@ impl Trace {
             }
             (Operation::Sync, None) => self.line(format_args!("Sync{time}")),
             (Operation::Sync, Some(error)) => self.line(format_args!("Error! Sync: {error}")),
+        }
+    }
+
+    /// Writes a line for each run of one kind that a request consists of: the connector joins what lies next to each other.
+    fn runs(&mut self, offset: u64, len: u64, done: &str, time: &str) {
+        for (start, end, kind) in self.kinds.runs(offset, offset.saturating_add(len), RUNS_MAX) {
+            let (last, bytes, kind) = (end - 1, end - start, kinds::name(kind));
+            self.line(format_args!("{start:>10}-{last:>10} ({bytes:>10} bytes) ({kind}) {done}{time}"));
         }
     }
 

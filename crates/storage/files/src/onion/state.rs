@@ -139,14 +139,13 @@ impl OnionState {
         };
         let record = index.map(|index| loaded.record(loaded.history[index])).transpose()?;
         let origin_end = loaded.header.origin_bytes.min(original.len()?);
-        let (len, number, parent) = match &record {
-            Some(record) => (record.len, record.number.saturating_add(1), record.number),
-            None => (origin_end, u64::from(count > 0), 0),
-        };
+        let (len, parent) = record.as_ref().map_or((origin_end, 0), |record| (record.len, record.number));
         let place = |entry: &PageEntry| (entry.page, PagePlace { at: entry.at, is_own: false });
         let pages = record.iter().flat_map(|record| &record.pages).map(place).collect();
         let Loaded { onion, header, history } = loaded;
         let onion = Some(onion);
+        // libhdf5 searches revisions by these numbers: they go up by one, whichever revision is continued.
+        let number = count as u64;
         Ok(OnionState { onion, header, history, pages, len, origin_end, number, parent, writing: None })
     }
 

@@ -80,6 +80,9 @@ fn an_old_revision_can_be_continued() {
     open(&dir, Mode::ReadWrite, None).unwrap().write_at(1, b"2").unwrap();
     open(&dir, Mode::ReadWrite, Some(1)).unwrap().write_at(2, b"3").unwrap();
     open(&dir, Mode::ReadWrite, Some(0)).unwrap().write_at(3, b"4").unwrap();
+    let revisions = Onion::revisions(dir.path("a")).unwrap();
+    let numbers: Vec<_> = revisions.iter().map(|r| (r.stored_number, r.stored_parent)).collect();
+    assert_eq!(numbers, [(0, 0), (1, 0), (2, 0), (3, 0)]);
     let states: Vec<_> = (0..5).map(|revision| at(&dir, revision)).collect();
     assert_eq!(states, [b"0000", b"1000", b"1200", b"1030", b"0004"]);
 }
@@ -152,6 +155,31 @@ fn many_syncs_do_not_make_the_file_long() {
     let bytes = std::fs::metadata(dir.path("a.onion")).unwrap().len();
     assert!(bytes < 60_000, "3.2 kB of pages and 4 kB of records take {bytes} bytes");
     assert_eq!(at(&dir, 1), [1; 3200]);
+}
+
+#[test]
+fn records_lie_behind_their_pages_as_libhdf5_needs_it() {
+    let dir = Scratch::new();
+    std::fs::write(dir.path("a"), [9; 1000]).unwrap();
+    for session in 0..4u64 {
+        let file = open(&dir, Mode::ReadWrite, None).unwrap();
+        for n in 0..40 {
+            file.write_at((n * 37 + session * 11) % 1500, &[n as u8; 30]).unwrap();
+            if n % 3 == 0 {
+                file.sync(Sync::All).unwrap();
+            }
+        }
+    }
+    let files = files(&dir, "a");
+    let original = files.open(&files.path, Mode::Read).unwrap();
+    let loaded = load(&files, &original, files.open(&files.onion(), Mode::Read).unwrap()).unwrap();
+    let mut places = std::collections::BTreeSet::new();
+    for pointer in &loaded.history {
+        let record = loaded.record(*pointer).unwrap();
+        assert!(record.pages.iter().all(|page| page.at + 16 <= pointer.at));
+        places.extend(record.pages.iter().map(|page| page.at));
+    }
+    assert!(places.iter().zip(places.iter().skip(1)).all(|(a, b)| a + 16 <= *b), "pages overlap");
 }
 
 #[test]

@@ -19,6 +19,9 @@ pub(super) struct Writing {
     recovery: Handle,
     /// One past the last byte of the onion file that is in use.
     end: u64,
+    /// One past the last page. Records and histories lie behind all pages: libhdf5 reads no page behind them, and writes its own
+    /// from there on.
+    pages_end: u64,
     /// Pages that nothing leads to.
     free: Vec<u64>,
     /// Pages that the stored history leads to, and the next one will not.
@@ -27,15 +30,27 @@ pub(super) struct Writing {
     is_dirty: bool,
     /// Whether the last record of the history is that of this writer.
     has_record: bool,
-    /// Space of the two last records of this writer with their histories: the header leads to the second.
-    spaces: [RecordSpace; 2],
+    /// Space of the record and history that the header leads to, if this writer stored them.
+    current: Option<RecordSpace>,
+    /// Space of those before, which the next ones may take.
+    spare: Option<RecordSpace>,
 }
 
 /// Space for a record and a history.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct RecordSpace {
     at: u64,
     bytes: u64,
+}
+
+impl Writing {
+    /// Makes pages of space that nothing leads to.
+    fn release(&mut self, space: Option<RecordSpace>, page_bytes: u64) {
+        let pages = space.into_iter().flat_map(|RecordSpace { at, bytes }| {
+            (0..bytes / page_bytes).rev().map(move |n| at + n * page_bytes)
+        });
+        self.free.extend(pages);
+    }
 }
 
 impl OnionState {
@@ -68,17 +83,20 @@ impl OnionState {
             onion: onion.clone(),
             recovery,
             end,
+            pages_end: end,
             free: Vec::new(),
             pending_free: Vec::new(),
             is_dirty: is_created,
             has_record: false,
-            spaces: [RecordSpace::default(); 2],
+            current: None,
+            spare: None,
         };
         if self.header.history_bytes == 0 {
             let history = format::encode_history(&self.history);
             onion.write_at(writing.end, &history)?;
             (self.header.history_at, self.header.history_bytes) = (writing.end, history.len() as u64);
             writing.end = self.aligned(writing.end + history.len() as u64);
+            writing.pages_end = writing.end;
             onion.sync(Sync::All)?;
         }
         self.header.is_write_locked = true;
@@ -178,10 +196,10 @@ impl OnionState {
         let page_bytes = self.page_bytes();
         let writing = self.writing()?;
         writing.is_dirty = true;
-        Ok(writing.free.pop().unwrap_or_else(|| {
-            writing.end += page_bytes;
-            writing.end - page_bytes
-        }))
+        let at = writing.free.pop().unwrap_or(writing.end);
+        writing.end = writing.end.max(at + page_bytes);
+        writing.pages_end = writing.pages_end.max(at + page_bytes);
+        Ok(at)
     }
 
     pub(super) fn set_len(&mut self, original: &Handle, len: u64) -> io::Result<()> {
@@ -239,18 +257,23 @@ impl OnionState {
             last.at = space.at;
         }
         let encoded = format::encode_history(&history);
-        let mut header = self.header.clone();
+        let (mut header, page_bytes) = (self.header.clone(), self.page_bytes());
         (header.history_at, header.history_bytes) = (history_at, history_bytes);
         let writing = self.writing()?;
         writing.onion.write_at(space.at, &record)?;
         writing.onion.write_at(history_at, &encoded)?;
         writing.onion.sync(Sync::All)?;
         store_copy(&writing.recovery, &encoded)?;
-        // Should this fail, no one knows which of them the header leads to.
-        let [_, last] = std::mem::take(&mut writing.spaces);
+        // Should this fail, no one knows which of them the header leads to: neither is used again.
+        let last = writing.current.take();
         writing.onion.write_at(0, &header.encode())?;
         writing.onion.sync(Sync::All)?;
-        writing.spaces = [last, space];
+        writing.current = Some(space);
+        let is_behind_pages = |space: &RecordSpace| space.at >= writing.pages_end;
+        match last.filter(is_behind_pages) {
+            Some(last) => writing.spare = Some(last),
+            None => writing.release(last, page_bytes),
+        }
         writing.free.append(&mut writing.pending_free);
         (writing.is_dirty, writing.has_record) = (false, true);
         (self.header, self.history) = (header, history);
@@ -272,25 +295,27 @@ impl OnionState {
         }
     }
 
-    /// Returns space that the stored header does not lead to, and where the history lies in it. Two spaces take turns; each is
-    /// replaced by one twice as large when it is full, so that many syncs do not make the file long.
+    /// Returns space behind all pages that the stored header does not lead to, and where the history lies in it. Two spaces take
+    /// turns until pages are put behind them; then they become pages. So many syncs do not make the file long.
     fn space_for(&mut self, record_bytes: u64, history_bytes: u64) -> io::Result<(RecordSpace, u64)> {
-        let align = |at: u64| self.aligned(at);
-        let history_offset = |at: u64| align(at + record_bytes) - at;
-        let (turn, end) = match &self.writing {
-            Some(writing) => (writing.spaces[0], writing.end),
-            None => return Err(io::ErrorKind::PermissionDenied.into()),
+        let (is_page_aligned, page_bytes) = (self.header.is_page_aligned, self.page_bytes());
+        let aligned = |at: u64| if is_page_aligned { at.next_multiple_of(page_bytes) } else { at };
+        let writing = self.writing()?;
+        let history_at = |at: u64| aligned(at + record_bytes);
+        let spare = writing.spare.take();
+        let fits = |space: &RecordSpace| {
+            space.at >= writing.pages_end && history_at(space.at) + history_bytes <= space.at + space.bytes
         };
-        if turn.bytes >= history_offset(turn.at) + history_bytes {
-            return Ok((turn, turn.at + history_offset(turn.at)));
+        if let Some(space) = spare.filter(fits) {
+            return Ok((space, history_at(space.at)));
         }
-        let at = align(end);
-        let needed = history_offset(at) + history_bytes;
-        let bytes = if turn.bytes == 0 { needed } else { needed * 2 };
-        let next = align(at + bytes);
-        let offset = history_offset(at);
-        self.writing()?.end = next;
-        Ok((RecordSpace { at, bytes }, at + offset))
+        writing.release(spare, page_bytes);
+        let at = aligned(writing.end);
+        let needed = history_at(at) + history_bytes - at;
+        // Space for more pages, unless it is the only one of this writer.
+        let bytes = if writing.current.is_some() { needed * 2 } else { needed };
+        writing.end = aligned(at + bytes);
+        Ok((RecordSpace { at, bytes }, history_at(at)))
     }
 
     /// Stores what is not stored yet, and says that no one writes any more.

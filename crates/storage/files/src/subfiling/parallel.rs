@@ -28,9 +28,11 @@ pub(super) fn each_subfile<T: Send>(
         let started: Vec<_> =
             hands.into_iter().map(|hand| scope.spawn(move || hand.into_iter().try_for_each(work))).collect();
         // All are waited for, whichever fails.
-        let panicked = |_| Err(io::Error::other("a thread panicked"));
-        let ended: Vec<io::Result<()>> =
-            started.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect();
-        ended.into_iter().collect()
+        let mut done = Ok(());
+        for thread in started {
+            let this = thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread panicked")));
+            done = done.and(this);
+        }
+        done
     })
 }

@@ -8,3 +8,4 @@ pub(crate) mod ls;
 mod render;
 pub(crate) mod stat;
 mod subset;
+mod vfd;

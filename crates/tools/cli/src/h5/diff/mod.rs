@@ -20,7 +20,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use hyperslab::{LinkTarget, Result};
+use hyperslab::{Error, LinkTarget, Result};
 use object::Objects;
 use options::{Command, Options};
 use report::{Report, column};
@@ -121,7 +121,12 @@ fn conflict(options: &Options) -> Option<&'static str> {
 }
 
 fn open_both(report: &mut Report<'_>, options: &Options) -> Option<[Rc<Source>; 2]> {
-    let mut open = |side: usize| match Source::open(&options.files[side], None, side as u64 + 1) {
+    let opened = |side: usize| {
+        let driver = options.vfds[side].driver();
+        let driver = driver.map_err(|problem| Error::invalid("read driver").with("problem", problem))?;
+        Source::open(&options.files[side], driver.as_deref(), side as u64 + 1)
+    };
+    let mut open = |side: usize| match opened(side) {
         Ok(source) => Some(source),
         Err(error) => {
             let file = shown(&options.files[side]);

@@ -2,6 +2,7 @@
 
 use crate::h5::getopt::{Argument, Scanner, Spec, Takes};
 use crate::h5::subset::Subset;
+use crate::h5::vfd::VfdChoice;
 
 /// How far apart two numbers may be and still be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -74,6 +75,7 @@ pub(crate) struct Options {
     pub(crate) excluded_attributes: Exclusions,
     pub(crate) errors: bool,
     pub(crate) files: [String; 2],
+    pub(crate) vfds: [VfdChoice; 2],
     pub(crate) objects: Option<[String; 2]>,
     pub(crate) subsets: [Option<Subset>; 2],
 }
@@ -119,6 +121,11 @@ const SPECS: &[Spec] = &[
     Spec { letter: 'S', names: &["enable-error-stack"], takes: Takes::Attached },
     Spec { letter: 'V', names: &["version"], takes: Takes::Nothing },
     Spec { letter: 'K', names: &["page-buffer-size"], takes: Takes::Argument },
+    // Long options of later versions have no letter that a user could type.
+    Spec { letter: '\u{1}', names: &["vfd-name-1"], takes: Takes::Argument },
+    Spec { letter: '\u{2}', names: &["vfd-info-1"], takes: Takes::Argument },
+    Spec { letter: '\u{3}', names: &["vfd-name-2"], takes: Takes::Argument },
+    Spec { letter: '\u{4}', names: &["vfd-info-2"], takes: Takes::Argument },
 ];
 
 const EXCLUSIVE: &str = "\
@@ -192,6 +199,10 @@ impl Options {
             // No part at all is the same as the default.
             'p' => tolerances.relative = Some(tolerance(&value).ok_or_else(invalid)?).filter(|&x| x != 0.0),
             'n' => self.count_max = Some(count(&value).ok_or_else(invalid)?),
+            '\u{1}' => self.vfds[0].name = Some(value),
+            '\u{2}' => self.vfds[0].info = Some(value),
+            '\u{3}' => self.vfds[1].name = Some(value),
+            '\u{4}' => self.vfds[1].info = Some(value),
             _ => {}
         }
         Ok(())

@@ -25,9 +25,10 @@ use std::collections::HashSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use hyperslab::extend::Onion;
 use hyperslab::vol::Container;
-use hyperslab::vol::model::text::to_bytes;
-use hyperslab::{Index, ObjectKind, Order, Result, Token};
+use hyperslab::vol::model::text::{to_bytes, to_path};
+use hyperslab::{Error, Index, ObjectKind, Order, Result, Token};
 
 use crate::h5::render::line::{Layout, LineState};
 use crate::open::{Opened, open_with, shown};
@@ -174,7 +175,18 @@ impl<'o> Dumper<'o> {
     }
 
     fn dump_file(&mut self, name: &str) -> Result<()> {
-        let opened = open_with(name, self.options.driver.as_deref(), self.options.virtual_view)?;
+        if self.options.vfd.asks_for_count() {
+            return self.revision_count(name);
+        }
+        let driver = self
+            .options
+            .vfd
+            .driver()
+            .map_err(|problem| Error::invalid("read driver").with("problem", problem))?;
+        if let Some(revision) = self.options.vfd.revision() {
+            self.put(format!("Using revision {revision}\n").as_bytes())?;
+        }
+        let opened = open_with(name, driver.as_deref(), self.options.virtual_view)?;
         let file = self.describe(opened)?;
         // h5dump opened every dataset once, and the root group, before it prints.
         self.ids = [1, file.tables.datasets.len() as u64, 0];
@@ -203,6 +215,13 @@ impl<'o> Dumper<'o> {
             }
         }
         self.put(b"\n}\n")
+    }
+
+    /// Says how many revisions a file has.
+    fn revision_count(&mut self, name: &str) -> Result<()> {
+        let revisions = Onion::revisions(to_path(name));
+        let count = revisions.map_err(|error| Error::io("read revisions", &error).with("path", name))?.len();
+        self.put(format!("The number of revisions for the onion file is {count}\n").as_bytes())
     }
 
     /// Finds all objects of a file.

@@ -7,6 +7,7 @@ use super::arguments::{parse_packed_bits, parse_sort_by, parse_sort_order};
 use crate::h5::getopt::{Argument, Scanner, Spec, Takes};
 use crate::h5::render::element::PackedBits;
 use crate::h5::subset::{Subset, parse_list};
+use crate::h5::vfd::VfdChoice;
 
 /// The part of the file that is printed.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +80,7 @@ pub(crate) struct Options {
     pub(crate) data_to: Sink,
     pub(crate) attributes_to: Sink,
     pub(crate) output_named: bool,
-    pub(crate) driver: Option<String>,
+    pub(crate) vfd: VfdChoice,
     pub(crate) compact_subset: bool,
     pub(crate) xml: bool,
     pub(crate) xml_schema: bool,
@@ -118,7 +119,7 @@ impl Default for Options {
             data_to: Sink::Stdout,
             attributes_to: Sink::Stdout,
             output_named: false,
-            driver: None,
+            vfd: VfdChoice::default(),
             compact_subset: true,
             xml: false,
             xml_schema: true,
@@ -288,10 +289,8 @@ impl Options {
                 };
                 self.binary = Some(form);
             }
-            'f' | '\u{2}' => self.driver = value,
-            '\u{3}' => {
-                self.driver = self.driver.take().map(|d| format!("{d}{{{}}}", value.unwrap_or_default()));
-            }
+            'f' | '\u{2}' => self.vfd.name = value,
+            '\u{3}' => self.vfd.info = value,
             _ => {}
         }
         Ok(())

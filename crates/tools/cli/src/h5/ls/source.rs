@@ -39,13 +39,23 @@ pub(crate) struct ObjectAt {
 impl Source {
     /// Opens what the user named.
     pub(crate) fn open(location: &str, driver: Option<&str>, number: u64) -> Result<Rc<Self>> {
-        Self::new(open(location, driver)?, number)
+        let opened = open(location, driver)?;
+        let mut identity = opened.identity().into_os_string();
+        // Revisions of one file are different files.
+        if let Some(driver) = driver.filter(|driver| driver.starts_with("onion")) {
+            identity.push(driver);
+        }
+        Self::of(opened, number, identity.into())
     }
 
     fn new(opened: Opened, number: u64) -> Result<Rc<Self>> {
+        let identity = opened.identity();
+        Self::of(opened, number, identity)
+    }
+
+    fn of(opened: Opened, number: u64, identity: PathBuf) -> Result<Rc<Self>> {
         let info = opened.container.info()?;
         let (root, userblock_bytes) = (info.root, info.create.userblock_bytes);
-        let identity = opened.identity();
         let others = RefCell::default();
         Ok(Rc::new(Source { root, number, userblock_bytes, identity, opened, others }))
     }
