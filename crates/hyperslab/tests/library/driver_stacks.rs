@@ -7,7 +7,7 @@ use hyperslab::extensions::{Repartition, repartition};
 use hyperslab::vol::LibVersion;
 use hyperslab::{File, FileAccess, Kind};
 
-use crate::folder::Folder;
+use testkit::Folder;
 
 /// Drivers with their parameters; `DIR` stands for the folder of a test.
 const DRIVERS: [&str; 16] = [
@@ -30,7 +30,7 @@ const DRIVERS: [&str; 16] = [
 ];
 
 fn access(driver: &str, folder: &Folder, version: LibVersion) -> FileAccess {
-    let driver = driver.replace("DIR", folder.0.to_str().unwrap());
+    let driver = driver.replace("DIR", folder.path().to_str().unwrap());
     FileAccess { version_low: version, ..FileAccess::write().with_driver(driver) }
 }
 
@@ -153,7 +153,9 @@ fn every_revision_of_an_onion_can_be_read_and_h5py_reads_the_original() {
     assert_eq!(missing.kind(), Kind::Invalid, "{missing}");
     let script =
         "import h5py\nwith h5py.File('a.h5') as f: assert list(f) == ['original', 'original-contiguous']";
-    assert!(Command::new("python3").args(["-c", script]).current_dir(&folder.0).status().unwrap().success());
+    assert!(
+        Command::new("python3").args(["-c", script]).current_dir(folder.path()).status().unwrap().success()
+    );
 }
 
 #[test]
@@ -192,7 +194,8 @@ fn joined_subfiles_are_a_plain_file_that_h5py_reads() {
         check(&File::open(folder.at("one.h5")).unwrap(), "data", 3);
         let script = "import h5py, numpy\n\
                       with h5py.File('one.h5') as f: assert (f['data'][:] == numpy.arange(3, 4003)).all()";
-        let output = Command::new("python3").args(["-c", script]).current_dir(&folder.0).output().unwrap();
+        let output =
+            Command::new("python3").args(["-c", script]).current_dir(folder.path()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
@@ -222,7 +225,7 @@ fn logs_of_both_libraries_have_the_same_kinds_of_lines() {
 fn a_copy_that_fails_is_an_error_or_goes_to_the_log() {
     let folder = Folder::new("stacks-splitter");
     let driver = |ignore: bool| {
-        let dir = folder.0.to_str().unwrap();
+        let dir = folder.path().to_str().unwrap();
         format!(
             "splitter{{wo=core{{bytes_max=3000}},wo_path={dir}/copy,log={dir}/failures,ignore_wo_errors={ignore}}}"
         )
@@ -272,7 +275,8 @@ fn families_are_joined_split_and_get_members_of_another_size() {
             check('f%02d.h5', driver='family', memb_size=4096)\n\
             check('large%d.h5', driver='family', memb_size=10000)\n\
             check('small%d.h5', driver='family', memb_size=1000)\n";
-        let output = Command::new("python3").args(["-c", script]).current_dir(&folder.0).output().unwrap();
+        let output =
+            Command::new("python3").args(["-c", script]).current_dir(folder.path()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }

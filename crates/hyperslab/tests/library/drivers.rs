@@ -81,7 +81,7 @@ fn families_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
              \x20 del f['a']\n\
              with h5py.File('f%02d.h5', 'r', driver='family', memb_size=0) as f:\n\
              \x20 assert list(f) == ['b', 'c']",
-            folder.at(),
+            folder.path(),
         );
         // Without a driver, the name says what it is, and the file how large members are.
         let mut access = FileAccess::write();
@@ -94,7 +94,7 @@ fn families_that_we_create_are_read_and_changed_by_h5py_and_then_by_us() {
             "import h5py, numpy\n\
              with h5py.File('f%02d.h5', 'r', driver='family', memb_size=4096) as f:\n\
              \x20 assert (f['d'][:] == numpy.arange(6000)).all() and (f['b'][:] == numpy.arange(3000)).all()",
-            folder.at(),
+            folder.path(),
         );
         let wrong = FileAccess::read().with_driver("family{member_bytes=5000}");
         assert_eq!(File::open_with(&path, &wrong).unwrap_err().root_cause().kind(), Kind::Invalid);
@@ -114,7 +114,7 @@ fn families_of_h5py_are_changed_by_us() {
                  with h5py.File('f%d.h5', 'w', driver='family', memb_size=3000, libver='{libver}') as f:\n\
                  \x20 f['a'] = numpy.arange(1000, dtype='i4')"
             ),
-            folder.at(),
+            folder.path(),
         );
         let path = folder.at("f%d.h5");
         let file = File::open_with(&path, &FileAccess::write()).unwrap();
@@ -129,7 +129,7 @@ fn families_of_h5py_are_changed_by_us() {
             "import h5py, numpy\n\
              with h5py.File('f%d.h5', 'r', driver='family', memb_size=3000) as f:\n\
              \x20 assert list(f) == ['b'] and (f['b'][:] == numpy.arange(2000)).all()",
-            folder.at(),
+            folder.path(),
         );
     }
 }
@@ -181,7 +181,7 @@ fn core_with_a_backing_store_writes_at_a_commit_and_h5py_reads_it() {
          with h5py.File('c.h5', 'r+', driver='core', backing_store=True) as f:\n\
          \x20 assert (f['a'][:] == numpy.arange(1000)).all() and len(f['b']) == 10\n\
          \x20 f['c'] = 7",
-        folder.at(),
+        folder.path(),
     );
     let file = File::open_with(&path, &FileAccess::write().with_driver("core")).unwrap();
     assert_eq!(file.dataset("c").unwrap().read_raw::<i64>().unwrap(), [7]);
@@ -203,7 +203,7 @@ fn core_without_a_backing_store_leaves_the_disk_alone() {
     file.close().unwrap();
     assert!(folder.names().is_empty());
     std::fs::write(&path, &image).unwrap();
-    python("import h5py; assert len(h5py.File('c.h5')['a']) == 100", folder.at());
+    python("import h5py; assert len(h5py.File('c.h5')['a']) == 100", folder.path());
     let file = File::open_with(&path, &access).unwrap();
     file.unlink("a").unwrap();
     file.close().unwrap();
@@ -216,13 +216,13 @@ fn an_image_is_changed_in_memory_and_returned() {
     python(
         "import h5py\n\
          with h5py.File('i.h5', 'w', libver='latest') as f: f['a'] = [1, 2, 3]",
-        folder.at(),
+        folder.path(),
     );
     let image = std::fs::read(folder.at("i.h5")).unwrap();
     let file = File::from_image_with(image, &FileAccess::write()).unwrap();
     file.new_dataset_builder().with_data(&[4, 5]).create("b").unwrap();
     std::fs::write(folder.at("o.h5"), file.image().unwrap()).unwrap();
-    python("import h5py; f = h5py.File('o.h5', 'r+'); assert list(f['b']) == [4, 5]", folder.at());
+    python("import h5py; f = h5py.File('o.h5', 'r+'); assert list(f['b']) == [4, 5]", folder.path());
     let file = File::open(folder.at("i.h5")).unwrap();
     assert_eq!(file.image().unwrap(), std::fs::read(folder.at("i.h5")).unwrap());
 }

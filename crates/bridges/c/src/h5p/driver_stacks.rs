@@ -58,7 +58,7 @@ fn invalid(text: &'static str) -> Failure {
 fn inner(id: hid_t) -> Fallible<InnerList> {
     match id {
         H5P_DEFAULT => Ok(None),
-        id => Ok(Some(Arc::new(list::get(id, Kind::FileAccess, |values| values.access().cloned())?))),
+        id => Ok(Some(Arc::new(list::get(id, Kind::FileAccess, |values| values.access_ref().cloned())?))),
     }
 }
 
