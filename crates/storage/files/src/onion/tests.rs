@@ -228,6 +228,23 @@ fn mutated_onion_files_end_in_an_error_or_a_read() {
 }
 
 #[test]
+fn a_full_disk_leaves_the_revisions_that_were_stored() {
+    let dir = Scratch::new();
+    std::fs::write(dir.path("a"), [9; 100]).unwrap();
+    open(&dir, Mode::ReadWrite, None).unwrap().write_at(10, b"first").unwrap();
+    let first = at(&dir, 1);
+    let full =
+        OnionFiles { inner: Drivers::default().named("core{bytes_max=700}").unwrap(), ..files(&dir, "a") };
+    let file = Onion::open(full, Mode::ReadWrite, small(None, "")).unwrap();
+    assert_eq!(file.write_at(0, &[1; 5000]).unwrap_err().kind(), ErrorKind::FileTooLarge);
+    assert_eq!(content(&file), first, "what failed is not part of the revision");
+    drop(file);
+    assert_eq!((at(&dir, 1), at(&dir, 0)), (first, vec![9; 100]));
+    open(&dir, Mode::ReadWrite, None).unwrap().write_at(0, b"again").unwrap();
+    assert!(content(&open(&dir, Mode::Read, None).unwrap()).starts_with(b"again"));
+}
+
+#[test]
 fn inner_drivers_with_members_are_refused() {
     let dir = Scratch::new();
     let inner = Drivers::default().named("family{member_bytes=100}").unwrap();
