@@ -144,7 +144,7 @@ impl CachedObject {
         let mut bytes = vec![0; len + SUM_BYTES];
         file.read_exact(&mut bytes).ok()?;
         // Used just now: it is the last to go.
-        let _ = file.set_modified(SystemTime::now());
+        let _ = file.set_modified(system::clock::now());
         let bytes = Bytes::from(bytes);
         let data = bytes.slice(..len);
         (checksum(std::slice::from_ref(&data)).as_ref() == &bytes[len..]).then_some(data)
