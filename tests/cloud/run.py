@@ -279,14 +279,17 @@ def replaced(nginx):
     big = FILES / "big.h5"
     with h5py.File(big, "w") as f:
         f.create_dataset("d", data=numpy.zeros(30_000_000, "u1"), chunks=(100_000,))
-    proxy = Proxy(nginx.port, latency=0.3)
-    dump = subprocess.Popen([COMMAND, "check", proxy.url("big.h5")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(0.5)
+    # Of another size: nginx names a content by its size and the second of its change.
     with h5py.File(WORK / "other.h5", "w") as f:
-        f.create_dataset("d", data=numpy.ones(30_000_000, "u1"), chunks=(100_000,))
+        f.create_dataset("d", data=numpy.ones(20_000_000, "u1"), chunks=(100_000,))
+    proxy = Proxy(nginx.port, latency=0.3)
+    reader = subprocess.Popen([COMMAND, "check", proxy.url("big.h5")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    while proxy.count == 0:
+        time.sleep(0.01)
+    time.sleep(0.1)
     os.replace(WORK / "other.h5", big)
-    _, error = dump.communicate(timeout=60)
-    check("a file that is replaced is an error", dump.returncode != 0 and b"replaced" in error, error.decode()[:160])
+    text, _ = reader.communicate(timeout=60)
+    check("a file that is replaced is an error", reader.returncode != 0 and b"replaced" in text, text.decode()[:160])
 
 
 def cached(nginx):

@@ -15,6 +15,10 @@ use vol::{Container, DatasetInfo, OpList, StorageFinding};
 
 /// Bytes of elements read at a time.
 const STRIP_BYTES: u64 = 4 << 20;
+/// Bytes of chunks read at a time.
+const BATCH_BYTES: u64 = 16 << 20;
+/// Chunks read at a time at most.
+const BATCH_CHUNKS_MAX: u64 = 256;
 /// Of data that lies outside of the container, this much is read.
 const OUTSIDE_BYTES_MAX: u64 = 64 << 20;
 
@@ -263,34 +267,40 @@ impl Walk<'_> {
     /// Only chunks that are stored: a sparse dataset may have any extent.
     fn chunks(&mut self, token: Token, info: &DatasetInfo, shape: &[u64]) -> Result<()> {
         overlap::check_overlap(self.container, token)?;
+        let chunk_bytes = elements_of(shape).saturating_mul(info.datatype.size().into());
+        // Together, so that they are decoded on all cores and fetched at once from far away.
+        let batch = (BATCH_BYTES / chunk_bytes.max(1)).clamp(1, BATCH_CHUNKS_MAX) as usize;
         let mut skip = 0;
         loop {
             let page = self.container.chunk_list(token, skip, 4096)?;
             skip += page.entries.len() as u64;
-            for chunk in page.entries {
-                let capacity = chunk.offset.iter().zip(info.space.dims()).map(|(o, d)| d.saturating_sub(*o));
-                let part: Vec<u64> = capacity.zip(shape).map(|(capacity, c)| capacity.min(*c)).collect();
-                if !part.contains(&0) {
-                    self.chunk(token, info, (&chunk.offset, &part))?;
-                }
-            }
+            let parts: Vec<_> =
+                page.entries.iter().filter_map(|chunk| inside(&chunk.offset, shape, &info.space)).collect();
+            parts.chunks(batch).try_for_each(|parts| self.stored(token, info, parts))?;
             if !page.more {
                 return Ok(());
             }
         }
     }
 
-    /// One chunk that is stored, with what of it is inside of the extent.
+    /// Some chunks that are stored, each with what of it is inside of the extent.
     ///
     /// Filters are undone for a whole chunk, however little of it is asked for. So one element stands for all of them,
     /// unless elements lead to values of their own.
-    fn chunk(&mut self, token: Token, info: &DatasetInfo, (offset, part): (&[u64], &[u64])) -> Result<()> {
+    fn stored(&mut self, token: Token, info: &DatasetInfo, parts: &[(&[u64], Vec<u64>)]) -> Result<()> {
+        let rank = info.space.dims().len();
         if info.create.filters.is_empty() || info.datatype.has_descriptors() {
-            return self.elements(token, info, &Selection::block(offset, part)?, u64::MAX);
+            let corners = parts.iter().flat_map(|(offset, part)| {
+                let last = offset.iter().zip(part).map(|(offset, part)| offset + (part - 1));
+                offset.iter().copied().chain(last).collect::<Vec<_>>()
+            });
+            let selection = Selection::union_of_blocks(rank, &corners.collect::<Vec<_>>())?;
+            return self.elements(token, info, &selection, u64::MAX);
         }
-        self.elements(token, info, &Selection::block(offset, &vec![1; part.len()])?, u64::MAX)?;
-        let count = part.iter().fold(1u64, |count, dim| count.saturating_mul(*dim));
-        let rest = (count - 1).saturating_mul(info.datatype.size().into());
+        let firsts = parts.iter().flat_map(|(offset, _)| offset.iter().copied());
+        self.elements(token, info, &Selection::points(rank, firsts.collect())?, u64::MAX)?;
+        let rest = parts.iter().fold(0u64, |sum, (_, part)| sum.saturating_add(elements_of(part) - 1));
+        let rest = rest.saturating_mul(info.datatype.size().into());
         self.report.bytes = self.report.bytes.saturating_add(rest);
         Ok(())
     }
@@ -326,4 +336,15 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+fn elements_of(dims: &[u64]) -> u64 {
+    dims.iter().fold(1, |count, dim| count.saturating_mul(*dim))
+}
+
+/// Returns where a chunk begins and how much of it is inside of the extent, if anything is.
+fn inside<'c>(offset: &'c [u64], shape: &[u64], space: &Dataspace) -> Option<(&'c [u64], Vec<u64>)> {
+    let capacity = offset.iter().zip(space.dims()).map(|(o, d)| d.saturating_sub(*o));
+    let part: Vec<u64> = capacity.zip(shape).map(|(capacity, c)| capacity.min(*c)).collect();
+    (!part.contains(&0)).then_some((offset, part))
 }
