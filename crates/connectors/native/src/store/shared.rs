@@ -374,7 +374,7 @@ impl Shared {
         }
     }
 
-    /// Returns a file that another program writes has grown as far as it is long.
+    /// Returns the end of the addresses. A file that another program writes has grown as far as it is long.
     pub(super) fn end(&self) -> u64 {
         let end = self.end.load(Ordering::Acquire);
         if !self.live {
