@@ -1,8 +1,8 @@
 //! What a server is started with.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use system::socket::SocketAddr;
 
 use model::{Error, Result};
 use vol::{Registry, Stack};
