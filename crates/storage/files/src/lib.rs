@@ -3,7 +3,7 @@
 //! [`File`] is an open file: six methods on `&self`, no shared cursor, safe to call from many threads. A [`Driver`] creates,
 //! opens and deletes files of one kind, and [`Drivers`] finds drivers by name.
 //! Files store bytes ([`Posix`], [`Direct`], [`Memory`], [`Family`], [`Multi`], [`Onion`], [`Subfiling`], [`View`]), some on top of
-//! any other ([`Log`], [`Splitter`]), one on a server ([`Mirror`]); test layers wrap any file ([`Fault`], [`Pause`], [`Crash`], [`Meter`]).
+//! any other ([`Log`], [`PageBuffer`], [`Splitter`]), one on a server ([`Mirror`]); test layers wrap any file ([`Fault`], [`Pause`], [`Crash`], [`Meter`]).
 //!
 //! ```
 //! use files::{File, Memory};
@@ -30,6 +30,7 @@ pub mod meter;
 mod mirror;
 mod multi;
 mod onion;
+mod page_buffer;
 pub mod pause;
 mod posix;
 pub mod probe;
@@ -59,6 +60,7 @@ pub use meter::Meter;
 pub use mirror::{MIRROR_PORT_DEFAULT, Mirror, MirrorOptions};
 pub use multi::Multi;
 pub use onion::{Onion, OnionOptions, RevisionInfo};
+pub use page_buffer::{PageBuffer, PageBufferOptions, PageCounts, PageKind, PageStatistics};
 pub use pause::Pause;
 pub use posix::Posix;
 pub use relabelled::Relabelled;

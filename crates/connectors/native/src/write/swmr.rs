@@ -77,6 +77,7 @@ impl Writer {
             true => self.set_flags(0, durability)?,
             false => self.commit(durability)?,
         }
+        self.commit_cache_image(durability)?;
         self.storage.commit_managers(durability)?;
         self.storage.trim_members()
     }
