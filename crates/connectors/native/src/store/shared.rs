@@ -339,7 +339,7 @@ impl Shared {
         self.committed.notify_all();
     }
 
-    /// Number of the last commit that is in the file.
+    /// Returns the number of the last commit that is in the file.
     pub(crate) fn finished(&self) -> u64 {
         self.finished.load(Ordering::Acquire)
     }

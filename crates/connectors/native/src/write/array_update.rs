@@ -294,7 +294,7 @@ impl Storage {
     }
 }
 
-/// Elements of chunks that are not stored.
+/// Returns the elements of chunks that are not stored.
 fn absent(form: ElementForm, count: u64) -> Result<Vec<u8>> {
     Ok(form.encode(form.absent())?.repeat(count as usize))
 }

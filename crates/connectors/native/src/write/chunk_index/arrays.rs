@@ -12,7 +12,7 @@ use crate::format::fixed_array::FixedArray;
 use crate::format::layout::Chunked;
 use crate::format::records::ElementForm;
 
-/// Elements `start..start + count` as one piece, with absent ones between those that are there.
+/// Returns the elements `start..start + count` as one piece, with absent ones between those that are there.
 fn piece(elements: &[(u64, Vec<u8>)], start: u64, count: u64, form: ElementForm) -> Result<Option<Vec<u8>>> {
     let from = elements.partition_point(|e| e.0 < start);
     let to = elements.partition_point(|e| e.0 < start + count);
