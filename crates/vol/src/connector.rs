@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use model::{Error, Result};
 
-use crate::{Capability, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Replicas, Wrap, WrapCheck};
+use crate::{
+    Capability, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Replicas, Wrap, WrapCheck,
+};
 
 /// The identity and description of a connector.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use model::datatype::ReferenceKind;
 use model::{Budget, Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use crate::{
-    AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, Collective, ContainerInfo, DatasetInfo, Durability, FollowedLink,
-    GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
-    OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement,
-    OpRead, OpWrite, Page, Placement, StorageFinding, StorageInfo, StoredBlock,
+    AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, Collective, ContainerInfo, DatasetInfo, Durability,
+    FollowedLink, GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate,
+    OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy,
+    OpPlacement, OpRead, OpWrite, Page, Placement, StorageFinding, StorageInfo, StoredBlock,
 };
 
 macro_rules! operations {

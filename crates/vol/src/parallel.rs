@@ -4,8 +4,10 @@
 //! leader tells them, and write elements where the storage has space for them. A connector that can do so says so with
 //! [`Connector::replicas`](crate::Connector::replicas); `parallel` makes one container of the replicas of all processes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use model::heap::Heap;
 use model::{Result, Selection, Token};
 
 use crate::{Container, ContainerCreate, ContainerOpen, OpPlacement, OpRead, OpWrite, Placement};
@@ -50,7 +52,7 @@ pub trait Collective: Send + Sync {
         dataset: Token,
         selection: &Selection,
         values: &[u8],
-        heap: &[u8],
+        heap: &Heap,
     ) -> Result<()>;
 }
 
@@ -111,11 +113,11 @@ pub trait Replica: Send + Sync {
     /// Gives space to chunks and returns where each lies in the file. Who calls this writes them there. Only the leader does.
     fn allocate_chunks(&self, dataset: Token, chunks: &[NewChunk]) -> Result<Vec<u64>>;
 
-    /// Returns whether this process may [write](Replica::write) a range of the file: it holds nothing that the last commit
-    /// has, or this is the leader.
-    fn is_fresh(&self, at: u64, len: u64) -> bool;
+    /// Returns what of a range of the file this process may [write](Replica::write), in order: nothing that the last commit
+    /// has lies there, or this is the leader.
+    fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>>;
 
-    /// Writes bytes to ranges that [are fresh](Replica::is_fresh).
+    /// Writes bytes to ranges that [are fresh](Replica::fresh).
     fn write(&self, pieces: &[(u64, &[u8])]) -> Result<()>;
 
     /// Writes bytes anywhere in space of elements, as part of the next commit: the leader at once, while a follower keeps
@@ -127,6 +129,9 @@ pub trait Replica: Send + Sync {
 
     /// Returns what a follower kept, for the leader to write.
     fn take_kept(&self) -> Vec<LeaderBytes>;
+
+    /// Ends writes of this process: from now on others read what it wrote.
+    fn end_write(&self) -> Result<()>;
 
     /// Forgets what is cached of elements: others wrote some.
     fn elements_changed(&self) -> Result<()>;

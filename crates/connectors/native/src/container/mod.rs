@@ -225,6 +225,15 @@ impl NativeContainer {
         placement::placement(view.file, &dataset, parts)
     }
 
+    /// Forgets what was decoded of elements that are written past this container.
+    pub(crate) fn written_by_others(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+        let file = self.open_file()?;
+        let ranges: Vec<_> = pieces.iter().map(|(at, bytes)| (*at, bytes.len() as u64)).collect();
+        file.store.shared.written_by_others(&ranges);
+        file.chunks.forget_all();
+        Ok(())
+    }
+
     /// Forgets what was decoded of elements: other processes wrote some.
     pub(crate) fn forget_elements(&self) -> Result<()> {
         let file = self.open_file()?;

@@ -8,7 +8,7 @@ use model::Result;
 use system::sync::{Mutex, RwLock};
 use vol::LeaderBytes;
 
-use super::Changes;
+use super::{Changes, without};
 use crate::txn::{Staged, overlay_piece};
 
 /// A file that another process changes. It is read through the overlay; elements are written past it.
@@ -44,10 +44,12 @@ impl Overlay {
         });
     }
 
-    fn is_fresh(&self, range: &Range<u64>) -> bool {
-        let index = self.recent.partition_point(|recent| recent.end < range.end);
-        let is_recent = self.recent.get(index).is_some_and(|recent| recent.start <= range.start);
-        is_recent && (range.end <= self.reserved.start || self.reserved.end <= range.start)
+    /// Returns what of a range is recent, and not reserved for a commit.
+    fn fresh(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let first = self.recent.partition_point(|recent| recent.end <= range.start);
+        let recent = self.recent[first..].iter().take_while(|recent| recent.start < range.end);
+        let inside = recent.map(|recent| recent.start.max(range.start)..recent.end.min(range.end));
+        inside.flat_map(|range| without(&range, &self.reserved)).collect()
     }
 }
 
@@ -75,8 +77,8 @@ impl FollowedFile {
         self.overlay.read().end
     }
 
-    pub(crate) fn is_fresh(&self, at: u64, len: u64) -> bool {
-        self.overlay.read().is_fresh(&(at..at.saturating_add(len)))
+    pub(crate) fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        self.overlay.read().fresh(&range)
     }
 
     pub(crate) fn write_fresh(&self, pieces: &[(u64, &[u8])]) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! A process that another one leads.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use model::{Error, Result, Token};
@@ -58,15 +59,17 @@ impl Replica for Follower {
         Err(not_the_leader("allocate chunks"))
     }
 
-    fn is_fresh(&self, at: u64, len: u64) -> bool {
-        self.file.is_fresh(at, len)
+    fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        self.file.fresh(range)
     }
 
     fn write(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+        self.native.written_by_others(pieces)?;
         self.file.write_fresh(pieces).map_err(|e| Error::io("write to file", &e))
     }
 
     fn keep(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+        self.native.written_by_others(pieces)?;
         self.file.keep(pieces)
     }
 
@@ -80,6 +83,10 @@ impl Replica for Follower {
 
     fn elements_changed(&self) -> Result<()> {
         self.native.forget_elements()
+    }
+
+    fn end_write(&self) -> Result<()> {
+        Ok(())
     }
 
     fn sync(&self) -> Result<()> {

@@ -1,5 +1,6 @@
 //! The process that changes the file, and tells the others.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use model::{Result, Token};
@@ -8,6 +9,7 @@ use vol::{Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
 use crate::container::NativeContainer;
 use crate::format::Address;
 use crate::gate::Scope;
+use crate::replica::without;
 
 pub(crate) struct Leader {
     native: Arc<NativeContainer>,
@@ -63,9 +65,17 @@ impl Replica for Leader {
         self.native.change(Scope::Objects(&[at]), |writer| writer.allocate_new_chunks(at, chunks))
     }
 
-    /// The leader writes everywhere: what it may not overwrite waits in its memory.
-    fn is_fresh(&self, _at: u64, _len: u64) -> bool {
-        true
+    fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let file = &self.native.file;
+        let base = file.store.user_block_bytes();
+        let is_fresh = |start: u64, end: u64| {
+            let writer = file.reading().ok().flatten();
+            writer.is_some_and(|writer| writer.storage.is_fresh(Address(start - base), end - start))
+        };
+        match is_fresh(range.start, range.end) {
+            true => without(&range, &file.store.shared.reserved()),
+            false => Vec::new(),
+        }
     }
 
     fn write(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
@@ -86,6 +96,11 @@ impl Replica for Leader {
 
     fn elements_changed(&self) -> Result<()> {
         self.native.forget_elements()
+    }
+
+    fn end_write(&self) -> Result<()> {
+        // What waits to go to fresh space goes there now: others read it.
+        self.native.file.store.shared.lay_bare(&[], false)
     }
 
     /// A commit syncs what the leader wrote.

@@ -4,11 +4,12 @@
 //! bytes of the last commit waits in its memory for the next one; followers get those bytes in a [message](message), and
 //! lay them over what they read ([`FollowedFile`]). So all see the same file, and the file itself stays the last commit.
 
-mod follower;
 mod followed_file;
+mod follower;
 mod leader;
 mod message;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use model::{Error, Result};
@@ -28,6 +29,12 @@ use leader::Leader;
 /// Creates and opens files for several processes.
 #[derive(Debug)]
 pub(crate) struct NativeReplicas;
+
+/// Returns what of a range lies outside of a reserved one.
+fn without(range: &Range<u64>, reserved: &Range<u64>) -> Vec<Range<u64>> {
+    let parts = [range.start..range.end.min(reserved.start), range.start.max(reserved.end)..range.end];
+    parts.into_iter().filter(|part| part.start < part.end).collect()
+}
 
 /// Returns the leader of a file, if all processes can see the file by its path.
 fn lead(container: Arc<NativeContainer>) -> Result<Arc<dyn Replica>> {

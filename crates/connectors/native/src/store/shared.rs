@@ -300,6 +300,12 @@ impl Shared {
         Ok((staged, pieces))
     }
 
+    /// Returns bytes that only a commit writes; nothing where the file is open to read.
+    pub(crate) fn reserved(&self) -> Range<u64> {
+        let txn = self.txn.as_ref().and_then(|txn| txn.read_unpoisoned());
+        txn.map_or(0..0, |txn| txn.reserved())
+    }
+
     /// Forgets small blocks that were read.
     pub(crate) fn forget_pages(&self) {
         self.pages.clear();
