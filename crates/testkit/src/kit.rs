@@ -237,7 +237,8 @@ pub(crate) fn write(
 ) -> Result<()> {
     let (info, conversions) = (container.dataset_info(dataset)?, Conversions::default());
     let (file_type, space) = (&info.datatype, &info.space);
-    Elements { container, dataset, file_type, space, selection, conversions: &conversions }
+    let (conversions, transfer) = (&conversions, vol::Transfer::Independent);
+    Elements { container, dataset, file_type, space, selection, conversions, transfer }
         .write(memory, data, heap)
 }
 
@@ -251,7 +252,8 @@ pub(crate) fn read(
 ) -> Result<Vec<u8>> {
     let (info, conversions) = (container.dataset_info(dataset)?, Conversions::default());
     let (file_type, space) = (&info.datatype, &info.space);
-    let elements = Elements { container, dataset, file_type, space, selection, conversions: &conversions };
+    let (conversions, transfer) = (&conversions, vol::Transfer::Independent);
+    let elements = Elements { container, dataset, file_type, space, selection, conversions, transfer };
     let bytes = elements.count()?.within(1 << 24, "test elements")? * memory.size() as usize;
     let mut data = vec![0; bytes];
     elements.read(memory, &mut data, heap)?;

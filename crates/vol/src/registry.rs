@@ -76,6 +76,13 @@ impl Registry {
         Ok(())
     }
 
+    /// Returns this registry with other connectors of the same names: `wrap` makes each of the one that is here.
+    #[must_use]
+    pub fn with_connectors(&self, wrap: impl Fn(&Arc<dyn Connector>) -> Arc<dyn Connector>) -> Registry {
+        let connectors = self.connectors.iter().map(|(name, connector)| (*name, wrap(connector))).collect();
+        Registry { connectors, ..self.clone() }
+    }
+
     /// Adds a layer.
     pub fn register_layer(&mut self, layer: Arc<dyn LayerFactory>) -> Result<()> {
         let info = layer.info();

@@ -15,7 +15,7 @@ use super::{Commit, INTERRUPTED};
 use crate::format::Address;
 use crate::format::superblock::{self, Superblock};
 use crate::pages::Pages;
-use crate::txn::{Failure, LARGE_BYTES, Publish, PublishOrder, Txn, overlay};
+use crate::txn::{Failure, LARGE_BYTES, Publish, PublishOrder, StagedRanges, Txn, overlay};
 
 /// The bytes of a file, which its readers and its writer share.
 #[derive(Debug)]
@@ -297,6 +297,39 @@ impl Shared {
             None => Ok(()),
             Some(_) => self.txn_alone()?.lay_bare(ranges, for_write),
         }
+    }
+
+    /// From now on processes that follow this one are told what changes.
+    pub(crate) fn begin_following(&self) -> Result<()> {
+        self.change(|txn| {
+            txn.begin_following();
+            Ok(())
+        })
+    }
+
+    /// Returns bytes that followers do not find in the file, and were not told before, by their offset in the file. From now
+    /// on followers may write up to `written_end`.
+    pub(crate) fn staged_pieces(&self, written_end: u64) -> Result<(StagedRanges, Vec<(u64, Vec<u8>)>)> {
+        let staged = self.txn_alone()?.take_staged_ranges(written_end)?;
+        let piece = |range: &Range<u64>| {
+            let mut bytes = vec![0; (range.end - range.start) as usize];
+            let at = Address(range.start.saturating_sub(self.base));
+            self.read(at, &mut bytes).map_err(|e| Error::io("read changes", &e).at(at.0))?;
+            Ok((range.start, bytes))
+        };
+        let pieces = staged.ranges.iter().map(piece).collect::<Result<_>>()?;
+        Ok((staged, pieces))
+    }
+
+    /// Returns bytes that only a commit writes; nothing where the file is open to read.
+    pub(crate) fn reserved(&self) -> Range<u64> {
+        let txn = self.txn.as_ref().and_then(|txn| txn.read_unpoisoned());
+        txn.map_or(0..0, |txn| txn.reserved())
+    }
+
+    /// Forgets small blocks that were read.
+    pub(crate) fn forget_pages(&self) {
+        self.pages.clear();
     }
 
     /// Others wrote there.

@@ -21,6 +21,7 @@ mod create;
 mod datasets;
 mod elements;
 mod file_space;
+mod followed;
 mod incoming;
 mod link_set;
 mod links;

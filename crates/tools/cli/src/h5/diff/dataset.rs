@@ -155,6 +155,7 @@ impl Pair<'_> {
             space: &info.space,
             selection,
             conversions: &conversions,
+            transfer: hyperslab::Transfer::Independent,
         };
         let bytes = elements.count()?.checked_mul(memory.size().into()).and_then(|n| usize::try_from(n).ok());
         let bytes = bytes.ok_or_else(|| Error::limit("read elements"))?;
