@@ -9,6 +9,6 @@ pub use log::{CheckRepack, CompactLog, LogStatisticsText};
 #[cfg(feature = "native")]
 pub use native::{
     EvictObject, FileImage, FileMetadata, LinkStorage, LogMetadataCache, MetadataCache, ObjectMetadata,
-    OverwriteInPlace, PageBufferStatistics, Repartition, ResetMetadataCacheCounts, ResetPageBufferStatistics,
-    SetMetadataCacheBytes, StoredChunk, repartition,
+    OverwriteInPlace, PageBufferStatistics, RemoteRequests, Repartition, ResetMetadataCacheCounts,
+    ResetPageBufferStatistics, SetMetadataCacheBytes, StoredChunk, repartition,
 };

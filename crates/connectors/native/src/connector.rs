@@ -27,7 +27,7 @@ use crate::open_files;
 use crate::page_buffering::{self, ResetPageBufferStatistics};
 use crate::recover;
 use crate::state::{Core, Options};
-use crate::statistics::{FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics};
+use crate::statistics::{FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests};
 use crate::store::{Store, StoreParts};
 use crate::stored_chunk::StoredChunk;
 use crate::txn::Moved;
@@ -115,6 +115,7 @@ impl Connector for NativeConnector {
             StoredChunk::INFO,
             FileImage::INFO,
             OverwriteInPlace::INFO,
+            RemoteRequests::INFO,
             MetadataCache::INFO,
             ResetMetadataCacheCounts::INFO,
             SetMetadataCacheBytes::INFO,

@@ -50,5 +50,5 @@ pub use link_storage::LinkStorage;
 pub use metadata_cache::{EvictObject, LogMetadataCache, ResetMetadataCacheCounts, SetMetadataCacheBytes};
 pub use page_buffering::ResetPageBufferStatistics;
 pub use repartition::{Repartition, repartition};
-pub use statistics::{FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics};
+pub use statistics::{FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests};
 pub use stored_chunk::StoredChunk;

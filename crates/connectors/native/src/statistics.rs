@@ -56,6 +56,32 @@ macro_rules! numbers {
 }
 
 numbers! {
+    /// Requests to the server that stores a file since it was opened: the extension `native.remote_requests`. A file that is
+    /// not remote answers with an error of kind `Unsupported`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct RemoteRequests {
+        /// Requests, each attempt counted.
+        pub requests: u64,
+        /// Attempts after a failed one.
+        pub retries: u64,
+        /// Bytes of answers.
+        pub bytes: u64,
+    }
+}
+
+vol::extension! { RemoteRequests = "native.remote_requests": Read, () => RemoteRequests }
+
+impl RemoteRequests {
+    /// Returns the requests of an open file.
+    pub(crate) fn of(reader: &Reader) -> Result<RemoteRequests> {
+        let counts = reader.store.shared.request_counts();
+        let files::RequestCounts { requests, retries, bytes } = counts
+            .ok_or_else(|| Error::unsupported("count requests").with("problem", "the file is not remote"))?;
+        Ok(RemoteRequests { requests, retries, bytes })
+    }
+}
+
+numbers! {
     /// The metadata cache of a file (`H5Fget_mdc_hit_rate`, `H5Fget_mdc_size`, `H5Fget_mdc_image_info`): the extension
     /// `native.metadata_cache`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

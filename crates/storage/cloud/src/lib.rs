@@ -24,7 +24,7 @@ use files::Driver;
 pub use cache::DiskCache;
 pub use collected::CollectedFile;
 pub use http::HttpDriver;
-pub use remote::{RemoteFile, RequestCounts};
+pub use remote::RemoteFile;
 pub use stores::{AzureDriver, ConfiguredS3Driver, GoogleDriver, S3Credentials, S3Driver, S3Settings};
 
 /// Returns the drivers of this crate.

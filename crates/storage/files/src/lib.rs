@@ -83,6 +83,17 @@ pub struct DriverBlock {
     pub data: Vec<u8>,
 }
 
+/// Requests to a server that stores a file, and the bytes of its answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestCounts {
+    /// Requests, each attempt counted.
+    pub requests: u64,
+    /// Attempts after a failed one.
+    pub retries: u64,
+    /// Bytes of answers.
+    pub bytes: u64,
+}
+
 /// How far [`File::sync`] must push earlier writes. Both are barriers: what was written before is durable after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sync {
@@ -230,6 +241,11 @@ pub trait File: Send + std::marker::Sync + std::fmt::Debug {
     /// Returns whether a read takes so long to begin that it pays to say with [`File::prefetch`] what will be read next.
     fn is_remote(&self) -> bool {
         false
+    }
+
+    /// Returns the requests that were made to a server since the file was opened, or `None` if there is no server.
+    fn request_counts(&self) -> Option<RequestCounts> {
+        None
     }
 
     /// Starts to fetch ranges that will be read soon, and returns before they are there. Reads of them wait for them.

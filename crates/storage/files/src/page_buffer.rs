@@ -175,7 +175,7 @@ impl PageBuffer {
 
 impl File for PageBuffer {
     forward! { inner: len lock identity is_serial members bytes_end set_allocated trim driver_block set_driver_block
-    is_remote prefetch is_private publish note_allocated note_freed }
+    is_remote prefetch request_counts is_private publish note_allocated note_freed }
 
     /// Reads from the file itself, which has all that was written.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {

@@ -11,7 +11,9 @@ use crate::link_storage::LinkStorage;
 use crate::metadata_cache::{EvictObject, LogMetadataCache, ResetMetadataCacheCounts, SetMetadataCacheBytes};
 use crate::object::group;
 use crate::page_buffering::{self, ResetPageBufferStatistics};
-use crate::statistics::{self, FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics};
+use crate::statistics::{
+    self, FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests,
+};
 use crate::stored_chunk::StoredChunk;
 
 /// Chooses whether committed elements of a dataset are overwritten where they are (`docs/durability.md`): the extension
@@ -65,6 +67,7 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
             Ok(StoredChunk::answer(found))
         })
         .on::<FileImage>(|()| c.open_file()?.image())
+        .on::<RemoteRequests>(|()| RemoteRequests::of(c.open_file()?))
         .on::<MetadataCache>(|()| Ok(c.open_file()?.metadata_cache()))
         .on::<ResetMetadataCacheCounts>(|()| c.open_file().map(|file| file.look_ups.reset()))
         .on::<SetMetadataCacheBytes>(|bytes| c.open_file().map(|file| file.set_metadata_cache_bytes(bytes)))

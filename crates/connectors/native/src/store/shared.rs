@@ -68,6 +68,11 @@ impl Shared {
         self.file.is_remote()
     }
 
+    /// Returns the requests to the server that stores the file.
+    pub(crate) fn request_counts(&self) -> Option<files::RequestCounts> {
+        self.file.request_counts()
+    }
+
     /// Starts to fetch ranges of addresses that will be read soon.
     pub(crate) fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let place = |at: u64| self.base.saturating_add(at);
