@@ -35,6 +35,10 @@ pub(crate) struct GroupParts {
     pub(crate) extensions: &'static [ExtensionInfo],
 }
 
+/// Bits of a rank's own number: it keeps bytes for the leader; it asks for something.
+const KEEPS: u64 = 1;
+const ASKS: u64 = 2;
+
 /// Bytes with where they go, as they travel.
 type Message = (Vec<u64>, Vec<Vec<u8>>);
 
@@ -87,12 +91,26 @@ impl Group {
 
     /// Agrees on a call, and hands to the leader what others kept for it. The inner result is the leader's.
     pub(crate) fn begin(&self, call: Call, hash: u64, ready: Result<()>) -> Result<Result<()>> {
-        let kept = self.replica.kept_bytes();
-        let all = self.ranks.agree(call, hash, kept, self.check().and(ready))?;
-        match all.iter().any(|kept| *kept > 0) {
-            true => self.to_leader(self.replica.take_kept()),
-            false => Ok(Ok(())),
-        }
+        self.begin_with(call, hash, ready, false).map(|(handed, _)| handed)
+    }
+
+    /// As [`begin`](Group::begin); also whether any rank `asks` for something.
+    pub(crate) fn begin_with(
+        &self,
+        call: Call,
+        hash: u64,
+        ready: Result<()>,
+        asks: bool,
+    ) -> Result<(Result<()>, bool)> {
+        let keeps = self.replica.kept_bytes() > 0;
+        let own = if keeps { KEEPS } else { 0 } | if asks { ASKS } else { 0 };
+        let all = self.ranks.agree(call, hash, own, self.check().and(ready))?;
+        let any = all.iter().fold(0, |any, own| any | own);
+        let handed = match any & KEEPS > 0 {
+            true => self.to_leader(self.replica.take_kept())?,
+            false => Ok(()),
+        };
+        Ok((handed, any & ASKS > 0))
     }
 
     /// Sends bytes to the leader, which writes them. The inner result is the leader's.

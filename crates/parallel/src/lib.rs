@@ -13,6 +13,7 @@
 
 mod connector;
 mod container;
+mod filtered;
 mod group;
 mod placed;
 mod ranks;

@@ -73,22 +73,31 @@ pub(crate) fn write(
     selection: &Selection,
     from: &[u8],
 ) -> Result<Vec<LeaderBytes>> {
-    let mut writer = RunWriter { replica, start: 0, buffer: Vec::new(), for_leader: Vec::new() };
+    let mut writer = RunWriter::new(replica);
     each_run(placement, selection, from, |at, bytes| writer.add(at, bytes))?;
-    writer.flush()?;
-    Ok(writer.for_leader)
+    writer.finish()
 }
 
 /// Small runs that follow each other go together.
-struct RunWriter<'r> {
+pub(crate) struct RunWriter<'r> {
     replica: &'r dyn Replica,
     start: u64,
     buffer: Vec<u8>,
     for_leader: Vec<LeaderBytes>,
 }
 
-impl RunWriter<'_> {
-    fn add(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+impl<'r> RunWriter<'r> {
+    pub(crate) fn new(replica: &'r dyn Replica) -> Self {
+        RunWriter { replica, start: 0, buffer: Vec::new(), for_leader: Vec::new() }
+    }
+
+    /// Writes what waits, and returns bytes that only the leader may write.
+    pub(crate) fn finish(&mut self) -> Result<Vec<LeaderBytes>> {
+        self.flush()?;
+        Ok(std::mem::take(&mut self.for_leader))
+    }
+
+    pub(crate) fn add(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         let follows = at == self.start + self.buffer.len() as u64;
         if !follows || self.buffer.len() + bytes.len() > TOGETHER_BYTES_MAX {
             self.flush()?;

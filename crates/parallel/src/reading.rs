@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use model::{Error, Result, Token};
-use vol::{Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
+use vol::{ChunkGrid, Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
 
 /// A container that no rank changes.
 pub(crate) struct Reading(pub(crate) Arc<dyn Container>);
@@ -31,6 +31,18 @@ impl Replica for Reading {
     }
 
     fn allocate(&self, _op: &OpPlacement) -> Result<()> {
+        Err(refused())
+    }
+
+    fn filtered(&self, _dataset: Token) -> Result<Option<ChunkGrid>> {
+        Err(refused())
+    }
+
+    fn load_chunk(&self, _dataset: Token, _chunk_coords: &[u64]) -> Result<Vec<u8>> {
+        Err(refused())
+    }
+
+    fn encode_chunk(&self, _dataset: Token, _coords: &[u64], _chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
         Err(refused())
     }
 

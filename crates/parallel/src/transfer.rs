@@ -5,7 +5,7 @@ use model::convert::Conversions;
 use model::heap::Heap;
 use model::{Error, Kind, Reference, Result, Selection, Token};
 use protocol::wire;
-use vol::{Collective, Container, LeaderBytes, OpPlacement, OpRead, OpWrite, Placement, Transfer};
+use vol::{ChunkGrid, Collective, Container, LeaderBytes, OpPlacement, OpRead, OpWrite, Placement, Transfer};
 
 use crate::group::Group;
 use crate::placed;
@@ -15,26 +15,37 @@ use crate::ranks::{Call, TransferCall, hash_of, of_first};
 enum Way {
     /// They lie in the file as they are.
     Placed(Placement),
+    /// They are in chunks with filters, each of which has an owner.
+    Filtered(ChunkGrid),
     /// Rank 0 writes them.
     Shipped,
 }
 
-/// Bit of a rank's own number: some elements have no space yet.
-const MISSING: u64 = 1;
-
 /// Elements on their way to rank 0: the dataset, the selection and the bytes.
-type Shipped = Vec<(Token, (Selection, Vec<u8>))>;
+pub(crate) type Shipped = Vec<(Token, (Selection, Vec<u8>))>;
 
 impl Group {
     /// Returns how elements get to the file.
     fn way(&self, write: &OpWrite<'_>) -> Result<Way> {
         let op = OpPlacement { dataset: write.dataset, selection: write.selection.clone() };
         match self.replica.place(&op) {
-            Ok(placement) => check_size(write, &placement).map(|()| Way::Placed(placement)),
+            Ok(placement) => {
+                check_size(write, &placement.dims, placement.element_bytes)?;
+                Ok(Way::Placed(placement))
+            }
             // More chunks than a placement may have are better left to rank 0.
-            Err(error) if matches!(error.kind(), Kind::Unsupported | Kind::Limit) => Ok(Way::Shipped),
+            Err(error) if error.kind() == Kind::Limit => Ok(Way::Shipped),
+            Err(error) if error.kind() == Kind::Unsupported => self.way_of_others(write),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns how elements get to the file that do not lie there as they are.
+    fn way_of_others(&self, write: &OpWrite<'_>) -> Result<Way> {
+        let Some(grid) = self.replica.filtered(write.dataset)? else { return Ok(Way::Shipped) };
+        write.selection.validate(&grid.dims)?;
+        check_size(write, &grid.dims, grid.element_bytes)?;
+        Ok(Way::Filtered(grid))
     }
 
     /// Writes elements of this rank, without a word to the others.
@@ -69,9 +80,9 @@ impl Group {
         let missing = ways.as_ref().is_ok_and(|ways| ways.iter().any(is_missing));
         let ready = self.check_writable().and_then(|()| ways.as_ref().map(drop).map_err(Clone::clone));
         let hash = hash_of(writes.iter().map(|write| write.dataset.0).collect::<Vec<_>>());
-        let handed = self.begin(Call::Transfer(TransferCall::Write), hash, ready)?;
-        let all = self.ranks.end(if missing { MISSING } else { 0 }, Ok(()))?;
-        if all.iter().all(|own| own & MISSING == 0) {
+        let call = Call::Transfer(TransferCall::Write);
+        let (handed, is_missing) = self.begin_with(call, hash, ready, missing)?;
+        if !is_missing {
             return Ok((ways?, handed));
         }
         self.allocate(writes, handed)?;
@@ -112,6 +123,7 @@ impl Group {
                 Way::Placed(placement) => {
                     for_leader.extend(placed::write(&*self.replica, placement, write.selection, write.from)?);
                 }
+                Way::Filtered(_) => {}
                 Way::Shipped if write.from.is_empty() => {}
                 Way::Shipped => {
                     shipped.push((write.dataset, (write.selection.clone(), write.from.to_vec())));
@@ -122,7 +134,7 @@ impl Group {
     }
 
     /// Rank 0 writes what the others may not.
-    fn write_by_first(&self, for_leader: Vec<LeaderBytes>, shipped: &Shipped) -> Result<()> {
+    pub(crate) fn write_by_first(&self, for_leader: Vec<LeaderBytes>, shipped: &Shipped) -> Result<()> {
         let written = self.to_leader(for_leader)?;
         let all = self.ranks.0.gather(0, &wire::to_bytes(shipped)?)?;
         let write = |container: &dyn Container| {
@@ -146,9 +158,9 @@ fn collective_only() -> Error {
     )
 }
 
-fn check_size(write: &OpWrite<'_>, placement: &Placement) -> Result<()> {
-    let count = write.selection.element_count(&placement.dims)?;
-    match count.checked_mul(placement.element_bytes.into()) == Some(write.from.len() as u64) {
+fn check_size(write: &OpWrite<'_>, dims: &[u64], element_bytes: u32) -> Result<()> {
+    let count = write.selection.element_count(dims)?;
+    match count.checked_mul(element_bytes.into()) == Some(write.from.len() as u64) {
         true => Ok(()),
         false => Err(Error::invalid("write dataset")
             .with("elements", count)
@@ -178,6 +190,11 @@ impl Collective for Group {
         if all.iter().any(|count| *count > 0) {
             let (for_leader, shipped) = written?;
             self.write_by_first(for_leader, &shipped)?;
+        }
+        for (write, way) in writes.iter().zip(&ways) {
+            if let Way::Filtered(grid) = way {
+                self.write_filtered(write, grid)?;
+            }
         }
         self.replica.elements_changed()
     }

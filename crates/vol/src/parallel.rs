@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use model::heap::Heap;
-use model::{Result, Selection, Token};
+use model::{Error, Result, Selection, Token};
 
 use crate::{Container, ContainerCreate, ContainerOpen, OpPlacement, OpRead, OpWrite, Placement};
 
@@ -67,6 +67,29 @@ pub struct NewChunk {
     pub bytes: u64,
 }
 
+/// The chunks of a dataset whose elements have filters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkGrid {
+    /// The extent.
+    pub dims: Vec<u64>,
+    /// Elements of a chunk, in each dimension.
+    pub shape: Vec<u64>,
+    /// Bytes of an element.
+    pub element_bytes: u32,
+}
+
+impl ChunkGrid {
+    /// Returns the bytes of a chunk before its filters.
+    ///
+    /// # Errors
+    /// Returns `Limit` if they do not fit in memory.
+    pub fn chunk_bytes(&self) -> Result<usize> {
+        let bytes = self.shape.iter().try_fold(u64::from(self.element_bytes), |n, side| n.checked_mul(*side));
+        let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        bytes.ok_or_else(|| Error::limit("size of chunk").with("shape", format!("{:?}", self.shape)))
+    }
+}
+
 /// Bytes of a file that only the leader may write, because a commit has others there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderBytes {
@@ -109,6 +132,15 @@ pub trait Replica: Send + Sync {
 
     /// Gives space to elements that have none, with the fill value. Only the leader does.
     fn allocate(&self, op: &OpPlacement) -> Result<()>;
+
+    /// Returns the chunks of a dataset with filters, each of which one process can write; `None` for other datasets.
+    fn filtered(&self, dataset: Token) -> Result<Option<ChunkGrid>>;
+
+    /// Returns the elements of a chunk without its filters: the fill value where nothing is stored.
+    fn load_chunk(&self, dataset: Token, chunk_coords: &[u64]) -> Result<Vec<u8>>;
+
+    /// Returns a chunk after its filters, and the mask of those that were not applied.
+    fn encode_chunk(&self, dataset: Token, chunk_coords: &[u64], chunk: Vec<u8>) -> Result<(Vec<u8>, u32)>;
 
     /// Gives space to chunks and returns where each lies in the file. Who calls this writes them there. Only the leader does.
     fn allocate_chunks(&self, dataset: Token, chunks: &[NewChunk]) -> Result<Vec<u64>>;

@@ -3,7 +3,7 @@
 use hyperslab::parallel::{Comm, threads};
 use hyperslab::{File, Kind, Result, Selection};
 
-use crate::{Scratch, in_new_file, on_ranks, together};
+use crate::common::{Scratch, in_new_file, on_ranks, together};
 
 #[test]
 fn ranks_that_make_different_calls_are_named() {

@@ -2,7 +2,7 @@
 
 use hyperslab::{File, Kind, Result, Selection, Transfer};
 
-use crate::{Scratch, in_new_file, on_ranks, others_agree, rows, together};
+use crate::common::{Scratch, in_new_file, on_ranks, others_agree, rows, together};
 
 const ROWS: u64 = 24;
 const COLUMNS: u64 = 10;

@@ -3,7 +3,7 @@
 use hyperslab::parallel::Comm;
 use hyperslab::{Dataset, File, Result, Selection};
 
-use crate::{Scratch, on_ranks, others_agree, rows, together};
+use crate::common::{Scratch, on_ranks, others_agree, rows, together};
 
 const COLUMNS: u64 = 6;
 
@@ -92,7 +92,8 @@ fn disagree(file: &File, numbers: &mut Numbers, (rank, ranks): (u64, u64)) {
     assert!(text.contains("rank"), "{text}");
 }
 
-fn program(comm: std::sync::Arc<dyn Comm>, scratch: &Scratch, seed: u64) -> Result<()> {
+/// Runs a random program on one rank.
+pub(crate) fn program(comm: std::sync::Arc<dyn Comm>, scratch: &Scratch, seed: u64) -> Result<()> {
     let place = (comm.rank() as u64, comm.size() as u64);
     let mut numbers = Numbers(seed);
     let mut file = File::create_parallel(comm.clone(), scratch.path())?;

@@ -2,7 +2,7 @@
 
 use hyperslab::{File, LinkTarget, Result};
 
-use crate::{Scratch, in_new_file, on_ranks, others_agree, together};
+use crate::common::{Scratch, in_new_file, on_ranks, others_agree, together};
 
 #[test]
 fn all_ranks_see_what_changed() {

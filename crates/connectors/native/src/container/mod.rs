@@ -3,6 +3,7 @@
 mod attributes;
 mod contract;
 mod datasets;
+mod filtered;
 mod links;
 mod objects;
 mod optional;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use model::{Error, Result, Token};
 use vol::{
-    Access, Container, ContainerOpen, FileAccess, LeaderBytes, NewChunk, OpPlacement, Placement, Replica,
+    Access, ChunkGrid, Container, ContainerOpen, FileAccess, LeaderBytes, NewChunk, OpPlacement, Placement,
+    Replica,
 };
 
 use super::{Changes, FollowedFile};
@@ -53,6 +54,18 @@ impl Replica for Follower {
 
     fn allocate(&self, _op: &OpPlacement) -> Result<()> {
         Err(not_the_leader("allocate elements"))
+    }
+
+    fn filtered(&self, dataset: Token) -> Result<Option<ChunkGrid>> {
+        self.native.chunk_grid(dataset)
+    }
+
+    fn load_chunk(&self, dataset: Token, chunk_coords: &[u64]) -> Result<Vec<u8>> {
+        self.native.load_chunk(dataset, chunk_coords)
+    }
+
+    fn encode_chunk(&self, dataset: Token, chunk_coords: &[u64], chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+        self.native.encode_chunk(dataset, chunk_coords, chunk)
     }
 
     fn allocate_chunks(&self, _dataset: Token, _chunks: &[NewChunk]) -> Result<Vec<u64>> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use model::{Result, Token};
-use vol::{Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
+use vol::{ChunkGrid, Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
 
 use crate::container::NativeContainer;
 use crate::format::Address;
@@ -58,6 +58,18 @@ impl Replica for Leader {
     fn allocate(&self, op: &OpPlacement) -> Result<()> {
         let at = Address(op.dataset.to_u64());
         self.native.change(Scope::Objects(&[at]), |writer| writer.allocate_elements(at, &op.selection))
+    }
+
+    fn filtered(&self, dataset: Token) -> Result<Option<ChunkGrid>> {
+        self.native.chunk_grid(dataset)
+    }
+
+    fn load_chunk(&self, dataset: Token, chunk_coords: &[u64]) -> Result<Vec<u8>> {
+        self.native.load_chunk(dataset, chunk_coords)
+    }
+
+    fn encode_chunk(&self, dataset: Token, chunk_coords: &[u64], chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+        self.native.encode_chunk(dataset, chunk_coords, chunk)
     }
 
     fn allocate_chunks(&self, dataset: Token, chunks: &[NewChunk]) -> Result<Vec<u64>> {

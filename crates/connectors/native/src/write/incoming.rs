@@ -151,7 +151,7 @@ pub(super) fn keep_only(
 }
 
 /// Returns the filters that a chunk goes through: none at the edge of an extent, where the dataset wants it so.
-pub(super) fn filters_of<'d>(
+pub(crate) fn filters_of<'d>(
     dataset: &'d Dataset,
     layout: &Chunked,
     chunk_coords: &[u64],

@@ -65,6 +65,7 @@ use versions::Versions;
 pub(crate) use cache_image::stage as stage_cache_image;
 pub(crate) use create::{check as check_create, create_file};
 pub(crate) use elements::check_elements;
+pub(crate) use incoming::filters_of;
 
 /// The changes to one open file.
 #[derive(Debug)]
