@@ -58,6 +58,9 @@ fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Resul
     thread_pool::each(pieces, |(n, piece)| file.read_at(offset + (n * PIECE_BYTES) as u64, piece))
 }
 
+/// Bytes by their offset in the file.
+pub(crate) type StagedPieces = Vec<(u64, Vec<u8>)>;
+
 impl Shared {
     pub(crate) fn is_serial(&self) -> bool {
         self.file.is_serial()
@@ -314,12 +317,13 @@ impl Shared {
 
     /// Returns bytes that followers do not find in the file, and were not told before, by their offset in the file. From now
     /// on followers may write up to `written_end`.
-    pub(crate) fn staged_pieces(&self, written_end: u64) -> Result<(StagedRanges, Vec<(u64, Vec<u8>)>)> {
+    pub(crate) fn staged_pieces(&self, written_end: u64) -> Result<(StagedRanges, StagedPieces)> {
         let staged = self.txn_alone()?.take_staged_ranges(written_end)?;
         let piece = |range: &Range<u64>| {
             let mut bytes = vec![0; (range.end - range.start) as usize];
             let at = Address(range.start.saturating_sub(self.base));
-            self.read(at, &mut bytes).map_err(|e| Error::io("read changes", &e).at(at.0))?;
+            self.read(PageKind::Metadata, at, &mut bytes)
+                .map_err(|e| Error::io("read changes", &e).at(at.0))?;
             Ok((range.start, bytes))
         };
         let pieces = staged.ranges.iter().map(piece).collect::<Result<_>>()?;
@@ -328,7 +332,7 @@ impl Shared {
 
     /// Returns bytes that only a commit writes; nothing where the file is open to read.
     pub(crate) fn reserved(&self) -> Range<u64> {
-        let txn = self.txn.as_ref().and_then(|txn| txn.read_unpoisoned());
+        let txn = self.txn.as_ref().and_then(RwLock::read_unpoisoned);
         txn.map_or(0..0, |txn| txn.reserved())
     }
 
