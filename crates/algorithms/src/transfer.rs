@@ -9,11 +9,12 @@ use std::borrow::Cow;
 use model::convert::{Conversions, Plan};
 use model::heap::Heap;
 use model::{Dataspace, Datatype, Error, Result, Selection, Token};
-use vol::{Container, OpRead, OpWrite, Pin};
+use vol::{Container, OpRead, OpWrite, Pin, Transfer};
 
 use crate::descriptors::DescriptorPlan;
 use crate::workers;
 
+mod collective;
 mod scatter;
 mod strips;
 
@@ -34,6 +35,8 @@ pub struct Elements<'a> {
     pub selection: &'a Selection,
     /// Users' own conversions.
     pub conversions: &'a Conversions,
+    /// Whether all processes that have the container open take part.
+    pub transfer: Transfer,
 }
 
 impl std::fmt::Debug for Elements<'_> {
@@ -65,6 +68,9 @@ impl Elements<'_> {
     /// Reads into a packed buffer of elements of `memory` type (in the memory datatype).
     pub fn read(&self, memory: &Datatype, into: &mut [u8], heap: &mut Heap) -> Result<()> {
         check_space(self.count()?, memory, into.len())?;
+        if let Some(collective) = self.collective() {
+            return self.read_together(collective, memory, into, heap);
+        }
         if into.is_empty() {
             return Ok(());
         }
@@ -154,6 +160,10 @@ impl Elements<'_> {
     /// Writes from a packed buffer of elements of `memory` type (in the memory datatype).
     pub fn write(&self, memory: &Datatype, from: &[u8], heap: &mut Heap) -> Result<()> {
         check_space(self.count()?, memory, from.len())?;
+        if let Some(collective) = self.collective() {
+            return self.write_together(collective, memory, from, heap);
+        }
+        self.check_alone()?;
         if from.is_empty() {
             return Ok(());
         }

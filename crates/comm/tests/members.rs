@@ -19,6 +19,12 @@ fn everyone_finds_what_the_others_brought() {
                     member.bcast(2, &mut bytes).unwrap();
                     assert_eq!(bytes, [2]);
                     member.barrier().unwrap();
+                    let to = (0..4).map(|other| vec![rank as u8; other + round as usize % 3]).collect();
+                    let from = member.alltoall(to).unwrap();
+                    let len = rank as usize + round as usize % 3;
+                    assert!(from.iter().enumerate().all(|(n, bytes)| *bytes == vec![n as u8; len]));
+                    let gathered = member.gather(1, &[rank as u8]).unwrap();
+                    assert_eq!(gathered.len(), if rank == 1 { 4 } else { 0 });
                 }
             });
         }

@@ -327,6 +327,7 @@ impl Walk<'_> {
                 space: &info.space,
                 selection: &strip,
                 conversions: &conversions,
+                transfer: vol::Transfer::Independent,
             };
             let bytes = elements.count()?.saturating_mul(element_bytes);
             let mut buffer = vec![0; bytes.within(self.check.bytes_max, "element")?];

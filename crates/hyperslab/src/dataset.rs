@@ -7,7 +7,7 @@ use model::heap::Heap;
 use model::properties::{FilterSpec, Layout};
 use model::{Dataspace, Datatype, Error, Result, Selection, Within};
 use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn};
-use vol::{DatasetInfo, StorageInfo};
+use vol::{DatasetInfo, StorageInfo, Transfer};
 
 use crate::object::Object;
 use crate::session::SharedInfo;
@@ -19,6 +19,8 @@ pub struct Dataset {
     object: Object,
     /// Shared by all handles of the dataset, so that all of them see a new extent.
     info: SharedInfo,
+    /// Who takes part in reads and writes.
+    transfer: Transfer,
 }
 
 impl std::ops::Deref for Dataset {
@@ -31,12 +33,26 @@ impl std::ops::Deref for Dataset {
 impl Dataset {
     pub(crate) fn open(object: Object) -> Result<Self> {
         let info = object.session.dataset(object.token)?;
-        Ok(Dataset { object, info })
+        Ok(Dataset { object, info, transfer: Transfer::Independent })
+    }
+
+    /// Returns a handle whose reads and writes are made by this process alone, or by all processes that have the file open
+    /// together. All of them make a collective one, each with its own selection; `Selection::None` takes part without elements.
+    ///
+    /// In a file that one process has open both are the same.
+    #[must_use]
+    pub fn with_transfer(&self, transfer: Transfer) -> Dataset {
+        Dataset { transfer, ..self.clone() }
     }
 
     /// Type, extent and creation properties.
     pub fn dataset_info(&self) -> Arc<DatasetInfo> {
         self.info.read().clone()
+    }
+
+    /// Returns whether all processes that have the file open take part in reads and writes.
+    pub(crate) fn is_collective(&self) -> bool {
+        self.transfer == Transfer::Collective && self.session.container.collective().is_some()
     }
 
     pub(crate) fn change_info(&self, change: impl FnOnce(&mut Arc<DatasetInfo>) -> Result<()>) -> Result<()> {
@@ -115,6 +131,7 @@ impl Dataset {
             space: &info.space,
             selection,
             conversions: &self.session.registered.conversions,
+            transfer: self.transfer,
         }
     }
 

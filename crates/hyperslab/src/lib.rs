@@ -84,6 +84,8 @@ mod mask;
 mod numbers;
 mod object;
 mod options;
+#[cfg(feature = "parallel")]
+pub mod parallel;
 pub mod plist;
 pub mod prelude;
 mod reader;
@@ -137,6 +139,6 @@ pub use registry::{FolderResolver, registry};
 pub use slice::Slice;
 pub use visit::Visit;
 pub use vol::{
-    ChunkCacheInfo, CloseErrorHook, CopyOptions, Durability, FileAccess, LibVersion, Locking,
+    ChunkCacheInfo, CloseErrorHook, CopyOptions, Durability, FileAccess, LibVersion, Locking, Transfer,
     set_close_error_hook,
 };

@@ -89,6 +89,11 @@ impl Dataset {
         if count != values.len() as u64 {
             return Err(Error::invalid("write dataset").with("elements", count).with("values", values.len()));
         }
+        if self.is_collective() {
+            let mut made = LoadedStrip::default();
+            store_into(values, &mut made.heap, &mut made.elements)?;
+            return self.elements(&info, selection).write(&datatype, &made.elements, &mut made.heap);
+        }
         let (dims, mut rest) = (info.space.dims(), values);
         let strips = selection.strips(dims, strip_elements(&info, &datatype))?.map(|strip| {
             let count = strip.element_count(dims)? as usize;
@@ -128,6 +133,10 @@ impl Dataset {
 
     /// Returns the strips of a selection, in order, dealt out to the threads that are worth it.
     fn shares(&self, selection: &Selection, datatype: &Datatype, count: u64) -> Result<Vec<Vec<Strip>>> {
+        if self.is_collective() {
+            // All processes make one call, also those without elements.
+            return Ok(vec![vec![(selection.clone(), count as usize)]]);
+        }
         if count == 0 {
             return Ok(Vec::new());
         }

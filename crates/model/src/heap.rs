@@ -88,6 +88,16 @@ impl Heap {
         Self::default()
     }
 
+    /// Returns a heap of these values and references, which [`Heap::parts`] returned.
+    pub fn from_parts(bytes: Vec<u8>, references: Vec<Reference>) -> Self {
+        Heap { bytes, references, ..Self::default() }
+    }
+
+    /// Returns the bytes of all values, and the references: what a heap is made of elsewhere.
+    pub fn parts(&self) -> (&[u8], &[Reference]) {
+        (&self.bytes, &self.references)
+    }
+
     /// Returns the number of bytes held.
     pub fn len(&self) -> usize {
         self.bytes.len()

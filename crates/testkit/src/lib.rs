@@ -12,6 +12,7 @@ pub mod full;
 pub mod generate;
 pub mod ints;
 mod kit;
+pub mod mpi;
 pub mod oracles;
 pub mod rounds;
 pub mod snapshot;

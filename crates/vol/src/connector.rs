@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use model::{Error, Result};
 
-use crate::{Capability, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Wrap, WrapCheck};
+use crate::{
+    Capability, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Replicas, Wrap, WrapCheck,
+};
 
 /// The identity and description of a connector.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +78,12 @@ pub trait Connector: Send + Sync {
     fn recover(&self, op: &ContainerOpen<'_>) -> Result<Vec<String>> {
         let _ = op;
         Err(Error::unsupported("recover container").with("connector", self.info().name))
+    }
+
+    /// Returns what opens containers that several processes have open together, or `None` if one process at a time writes to
+    /// a container.
+    fn replicas(&self) -> Option<&dyn Replicas> {
+        None
     }
 
     /// Returns whether `open` would find a container of this connector there.

@@ -7,10 +7,10 @@ use model::datatype::ReferenceKind;
 use model::{Budget, Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use crate::{
-    AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, ContainerInfo, DatasetInfo, Durability, FollowedLink,
-    GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
-    OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement,
-    OpRead, OpWrite, Page, Placement, StorageFinding, StorageInfo, StoredBlock,
+    AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, Collective, ContainerInfo, DatasetInfo, Durability,
+    FollowedLink, GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate,
+    OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy,
+    OpPlacement, OpRead, OpWrite, Page, Placement, StorageFinding, StorageInfo, StoredBlock,
 };
 
 macro_rules! operations {
@@ -41,6 +41,12 @@ macro_rules! operations {
             fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
                 Err(Error::unsupported("follow user-defined link").with("path", &op.path))
             }
+
+            /// Returns the collective transfers of a container that several processes have open together; `None` where
+            /// one process has it open.
+            fn collective(&self) -> Option<&dyn Collective> {
+                None
+            }
         }
 
         /// A container that forwards every operation to another, except those it writes itself.
@@ -59,6 +65,10 @@ macro_rules! operations {
             fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
                 self.inner().follow_user_link(op)
             }
+            #[doc = "Returns `None`: a layer does not see collective transfers, so that all are independent ones."]
+            fn collective(&self) -> Option<&dyn Collective> {
+                None
+            }
         }
 
         #[deny(clippy::missing_trait_methods)]
@@ -71,6 +81,9 @@ macro_rules! operations {
             }
             fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
                 Layer::follow_user_link(self, op)
+            }
+            fn collective(&self) -> Option<&dyn Collective> {
+                Layer::collective(self)
             }
         }
 

@@ -226,6 +226,9 @@ macro_rules! handled {
             fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
                 self.follow_link(op)
             }
+            fn collective(&self) -> Option<&dyn Collective> {
+                self.inner.collective()
+            }
         }
     };
 }

@@ -110,6 +110,9 @@ macro_rules! observed {
             fn budget(&self) -> Budget {
                 self.inner.budget()
             }
+            fn collective(&self) -> Option<&dyn $crate::Collective> {
+                None
+            }
         }
     };
 }

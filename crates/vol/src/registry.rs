@@ -76,6 +76,13 @@ impl Registry {
         Ok(())
     }
 
+    /// Returns this registry with other connectors of the same names: `wrap` makes each of the one that is here.
+    #[must_use]
+    pub fn with_connectors(&self, wrap: impl Fn(&Arc<dyn Connector>) -> Arc<dyn Connector>) -> Registry {
+        let connectors = self.connectors.iter().map(|(name, connector)| (*name, wrap(connector))).collect();
+        Registry { connectors, ..self.clone() }
+    }
+
     /// Adds a layer.
     pub fn register_layer(&mut self, layer: Arc<dyn LayerFactory>) -> Result<()> {
         let info = layer.info();
@@ -193,7 +200,7 @@ impl Registry {
         }
     }
 
-    /// An error where a name is taken, or a number: connectors and layers have them from one range, as in libhdf5.
+    /// Returns an error where a name is taken, or a number: connectors and layers have them from one range, as in libhdf5.
     fn check_new(&self, info: &ConnectorInfo, is_named: bool, operation: &str) -> Result<()> {
         let connectors = self.connectors.values().map(|connector| connector.info());
         let mut all = connectors.chain(self.layers.values().map(|layer| layer.info()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{CharacterSet, Dataspace, Datatype, Kind, Result};
 
-use crate::{Container, ContainerInfo, Durability, Layer, OpAttributeCreate};
+use crate::{Collective, Container, ContainerInfo, Durability, Layer, OpAttributeCreate};
 
 /// The attribute of the root group that says that a copy to the container did not finish.
 const UNFINISHED: &str = "HYPERSLAB_UNFINISHED";
@@ -62,6 +62,10 @@ struct Unfinished(Arc<dyn Container>);
 impl Layer for Unfinished {
     fn inner(&self) -> &dyn Container {
         &*self.0
+    }
+
+    fn collective(&self) -> Option<&dyn Collective> {
+        self.0.collective()
     }
 
     fn info(&self) -> Result<Arc<ContainerInfo>> {

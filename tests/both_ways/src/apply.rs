@@ -230,7 +230,8 @@ impl Change<'_> {
         let mut packer = Packer::new(&data, &find);
         let elements = packer.elements(&memory)?;
         let (file_type, space, conversions) = (&info.datatype, &info.space, &Conversions::default());
-        Elements { container: self.container, dataset, file_type, space, selection, conversions }.write(
+        let (container, transfer) = (self.container, hyperslab::Transfer::Independent);
+        Elements { container, dataset, file_type, space, selection, conversions, transfer }.write(
             &memory,
             &elements,
             &mut packer.heap,

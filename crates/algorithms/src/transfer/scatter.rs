@@ -85,6 +85,10 @@ impl Elements<'_> {
         memory: &Memory<'_>,
         mut visit: impl FnMut(&Elements<'_>, usize) -> Result<()>,
     ) -> Result<()> {
+        if self.collective().is_some() {
+            // All processes make one call, also those without elements.
+            return visit(self, self.count()? as usize);
+        }
         let nothing: &[u8] = &[];
         for piece in self.pieces(PACKED_BYTES, memory.datatype.size(), 0, nothing)? {
             let piece = piece?;

@@ -128,7 +128,8 @@ pub(super) fn elements<'a>(
     selection: &'a Selection,
     conversions: &'a Conversions,
 ) -> Elements<'a> {
-    Elements { container, dataset, file_type: &info.datatype, space: &info.space, selection, conversions }
+    let (file_type, space, transfer) = (&info.datatype, &info.space, vol::Transfer::Independent);
+    Elements { container, dataset, file_type, space, selection, conversions, transfer }
 }
 
 /// Returns points in C order, each once, and for each given point its position among them: mappings know no other order.

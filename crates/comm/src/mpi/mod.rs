@@ -106,6 +106,13 @@ impl Mpi {
         }
     }
 
+    fn all(&self, call: Call) -> Result<Vec<Vec<u8>>> {
+        match self.call(call)? {
+            Answer::All(all) => Ok(all),
+            _ => Err(confused()),
+        }
+    }
+
     fn number(&self, call: Call) -> Result<u64> {
         match self.call(call)? {
             Answer::Number(number) => Ok(number),
@@ -140,10 +147,25 @@ impl Comm for Mpi {
     }
 
     fn allgather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
-        match self.call(Call::Gather(bytes.to_vec()))? {
-            Answer::All(all) => Ok(all),
-            _ => Err(confused()),
+        self.all(Call::Gather(bytes.to_vec()))
+    }
+
+    fn allgather_equal(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+        self.all(Call::GatherEqual(bytes.to_vec()))
+    }
+
+    fn gather(&self, root: usize, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+        if root >= self.size {
+            return Err(Error::invalid("gather").with("root", root));
         }
+        self.all(Call::GatherTo(root, bytes.to_vec()))
+    }
+
+    fn alltoall(&self, to: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        if to.len() != self.size {
+            return Err(Error::invalid("send to all").with("messages", to.len()).with("members", self.size));
+        }
+        self.all(Call::ToAll(to))
     }
 
     fn bcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {

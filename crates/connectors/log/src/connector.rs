@@ -28,7 +28,7 @@ pub(crate) const CAPABILITY: Capability =
     Capability { maps: false, raw_chunks: false, virtual_datasets: false, ..Capability::ALL };
 
 /// Name in locations.
-pub(crate) const NAME: &str = "log";
+pub const NAME: &str = "log";
 
 /// Bytes of elements that may wait, unless the caller says otherwise.
 const BUFFER_BYTES_MAX: u64 = 256 << 20;

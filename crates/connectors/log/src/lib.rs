@@ -26,14 +26,16 @@ mod plan;
 mod posting;
 mod properties;
 mod read;
+mod shared_connector;
 mod state;
 mod statistics;
 mod table;
 mod write;
 
-pub use connector::LogConnector;
+pub use connector::{LogConnector, NAME};
 pub use container::LogContainer;
 pub use extensions::{CheckRepack, CompactLog, LogStatisticsText};
 pub use posting::Posting;
+pub use shared_connector::SharedLogConnector;
 pub use statistics::{DatasetStatistics, LogStatistics};
 pub use table::TableVersion;

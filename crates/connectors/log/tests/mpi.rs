@@ -63,9 +63,8 @@ fn ranks() -> u64 {
 }
 
 /// Runs this program in several processes; how it ended and what it said.
-fn mpirun(task: &str, options: &[&str]) -> (ExitStatus, String) {
-    let mut command = Command::new("mpirun");
-    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks().to_string()]).args(options);
+fn mpirun(task: &str, outlives: bool) -> (ExitStatus, String) {
+    let mut command = testkit::mpi::mpirun(ranks() as usize, outlives).unwrap();
     command.arg(std::env::current_exe().unwrap()).env(TASK, task);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
@@ -76,7 +75,7 @@ fn mpirun(task: &str, options: &[&str]) -> (ExitStatus, String) {
 fn check_scattered() -> Result<(), Failed> {
     let folder = Folder::new("log");
     let path = folder.at("scattered.h5");
-    let (status, said) = mpirun(&format!("scattered 0 {path}"), &[]);
+    let (status, said) = mpirun(&format!("scattered 0 {path}"), false);
     if !status.success() {
         return Err(said.into());
     }
@@ -150,7 +149,7 @@ fn silent(comm: &dyn Comm, path: &str) {
 
 fn check_silent() -> Result<(), Failed> {
     let folder = Folder::new("log");
-    let (_, said) = mpirun(&format!("silent 0 {}", folder.at("over")), &["--enable-recovery"]);
+    let (_, said) = mpirun(&format!("silent 0 {}", folder.at("over")), true);
     let is_said = said.lines().any(|line| line.contains(OWN_ERROR) && line.contains("silent"));
     if is_said { Ok(()) } else { Err(said.into()) }
 }
@@ -174,7 +173,7 @@ fn check_killed(kind: &str) -> Result<(), Failed> {
     for n in 0..number("HYPERSLAB_KILLS", 3) {
         let path = folder.at(&format!("{kind}-{n}.h5"));
         // Left to themselves, the others end with an error of their own; were one to hang, this would not return.
-        let (_, said) = mpirun(&format!("{kind} {n} {path}"), &["--enable-recovery"]);
+        let (_, said) = mpirun(&format!("{kind} {n} {path}"), true);
         let ended = said.matches(OWN_ERROR).count() as u64;
         assert_eq!(ended, ranks() - 1, "kill {n}: {said}");
         let c = open_when_free(&path)?;

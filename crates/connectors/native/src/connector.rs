@@ -7,7 +7,7 @@ use model::properties::FileCreate;
 use model::{Error, Result};
 use vol::{
     Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, Extension, ExtensionInfo,
-    FileAccess, LibVersion, Registered,
+    FileAccess, LibVersion, Registered, Replicas,
 };
 
 use crate::chunk::cache::CACHE_BYTES;
@@ -128,6 +128,10 @@ impl Connector for NativeConnector {
 
     fn uses_drivers(&self) -> bool {
         true
+    }
+
+    fn replicas(&self) -> Option<&dyn Replicas> {
+        Some(Self::REPLICAS)
     }
 
     fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {

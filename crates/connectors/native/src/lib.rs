@@ -32,6 +32,7 @@ mod reader;
 mod recover;
 mod removals;
 mod repartition;
+mod replica;
 mod space;
 mod state;
 mod statistics;

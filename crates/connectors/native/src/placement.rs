@@ -19,11 +19,16 @@ fn no_placement(problem: &str) -> Error {
     Error::unsupported("place elements").with("problem", problem)
 }
 
-/// An error where elements do not lie in the file as they are.
+/// Returns an error where elements do not lie in the file as they are.
 pub(crate) fn check(file: &File, dataset: &Dataset, selection: &Selection) -> Result<()> {
     if !file.is_file || file.driver.is_some() || file.store.has_overlay() || file.store.is_live() {
         return Err(no_placement("not in one plain file"));
     }
+    check_dataset(dataset, selection)
+}
+
+/// An error where elements are not stored as they are.
+pub(crate) fn check_dataset(dataset: &Dataset, selection: &Selection) -> Result<()> {
     if dataset.info.datatype.has_descriptors() {
         return Err(no_placement("elements are descriptors of values"));
     }

@@ -336,6 +336,16 @@ impl Reader {
         self.datasets.remove(&at);
     }
 
+    /// Forgets everything that was read or decoded: another process changed the file, which ends at `end` now.
+    pub(crate) fn forget_all(&self, end: u64) {
+        self.store.forget_all(end);
+        self.headers.clear();
+        self.collections.clear();
+        self.datasets.clear();
+        self.decoded.clear();
+        self.chunks.forget_all();
+    }
+
     /// A collection changed.
     pub(crate) fn forget_collection(&self, at: Address) {
         self.removals.note(at.0);

@@ -52,6 +52,7 @@ fn texts(c: &dyn Container, group: model::Token) -> Result<()> {
         space: &info.space,
         selection: &Selection::All,
         conversions: &conversions,
+        transfer: vol::Transfer::Independent,
     };
     elements.write(&memory, &descriptors, &mut heap)
 }

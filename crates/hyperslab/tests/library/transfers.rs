@@ -105,6 +105,7 @@ fn every_other_element_of_a_buffer_is_read_and_written_in_strips() -> Result<()>
             space: &info.space,
             selection: &Selection::All,
             conversions: &conversions,
+            transfer: hyperslab::Transfer::Independent,
         };
         let dims = [2 * count as u64];
         let odd = Selection::hyperslab(&[1], &[2], &[count as u64], &[1])?;

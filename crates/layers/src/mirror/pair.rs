@@ -113,7 +113,8 @@ impl Pair<'_> {
         let there = self.target.dataset_info(dataset)?;
         let (container, conversions) = (&self.retargeted(), &Conversions::default());
         let (file_type, space) = (&there.datatype, &there.space);
-        Elements { container, dataset, file_type, space, selection, conversions }
+        let transfer = vol::Transfer::Independent;
+        Elements { container, dataset, file_type, space, selection, conversions, transfer }
             .write(&memory, &values, &mut heap)
     }
 

@@ -73,6 +73,9 @@ macro_rules! remote {
             fn follow_user_link(&self, op: &vol::OpLookup) -> Result<vol::FollowedLink> {
                 Err(model::Error::unsupported("follow user-defined link").with("path", &op.path))
             }
+            fn collective(&self) -> Option<&dyn vol::Collective> {
+                None
+            }
         }
 
         /// Runs an operation that a [`Client`] sent, on the container it is meant for.

@@ -156,6 +156,7 @@ fn with_memory<T>(
         space,
         selection,
         conversions: &conversions,
+        transfer: vol::Transfer::Independent,
     })
 }
 

@@ -106,6 +106,12 @@ impl ChunkCache {
         self.own.write().clear();
     }
 
+    /// Elements of any chunk may have changed. Budgets stay.
+    pub(crate) fn forget_all(&self) {
+        self.shared.chunks.clear();
+        self.own.read().values().for_each(|budget| budget.chunks.clear());
+    }
+
     /// Chunks that were found, chunks that were not, bytes that are held, and bytes that may be.
     pub(crate) fn statistics(&self) -> [u64; 4] {
         let own = self.own.read();

@@ -3,6 +3,7 @@
 mod attributes;
 mod contract;
 mod datasets;
+mod filtered;
 mod links;
 mod objects;
 mod optional;
@@ -13,14 +14,16 @@ use system::sync::{Mutex, RwLockReadGuard};
 
 use model::datatype::DescriptorSizes;
 use model::{Context, Error, Result, Token};
-use vol::{Capability, ContainerInfo, LinkLocation};
+use vol::{Capability, ContainerInfo, LinkLocation, OpPlacement, Placement};
 
 use crate::file::{File, StableObject};
 use crate::format::Address;
 use crate::format::layout::{Chunked, Layout};
 use crate::gate::Scope;
+use crate::maps::Maps;
 use crate::object::header::Header;
 use crate::object::{dataset, group};
+use crate::placement;
 use crate::write::Writer;
 
 pub use optional::OverwriteInPlace;
@@ -213,6 +216,41 @@ impl NativeContainer {
             (Some(one), None) | (None, Some(one)) => self.change_objects(&[one], create),
             (Some(group), Some(datatype)) => self.change_objects(&[group, datatype], create),
         }
+    }
+
+    /// Returns where elements lie, as this process sees the file.
+    pub(crate) fn place_stored(&self, op: &OpPlacement) -> Result<Placement> {
+        let (view, dataset) = self.dataset(op.dataset)?;
+        placement::check_dataset(&dataset, &op.selection)?;
+        let parts = placement::parts(view.file, &dataset, &op.selection)?;
+        placement::placement(view.file, &dataset, parts)
+    }
+
+    /// Forgets what was decoded of elements that are written past this container.
+    pub(crate) fn written_by_others(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+        let file = self.open_file()?;
+        let ranges: Vec<_> = pieces.iter().map(|(at, bytes)| (*at, bytes.len() as u64)).collect();
+        file.store.shared.written_by_others(&ranges);
+        file.chunks.forget_all();
+        Ok(())
+    }
+
+    /// Forgets what was decoded of elements: other processes wrote some.
+    pub(crate) fn forget_elements(&self) -> Result<()> {
+        let file = self.open_file()?;
+        file.chunks.forget_all();
+        file.store.shared.forget_pages();
+        Ok(())
+    }
+
+    /// Forgets everything that was read: another process changed the file, which ends at the offset `end` now.
+    pub(crate) fn forget_all(&self, end: u64) -> Result<()> {
+        let file = self.open_file()?;
+        file.forget_all(end.saturating_sub(file.store.user_block_bytes()));
+        *file.maps.lock() = Maps::default();
+        *self.listing.lock() = None;
+        *self.attribute.lock() = None;
+        Ok(())
     }
 
     fn chunked(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>, Chunked)> {

@@ -244,6 +244,14 @@ impl Store {
         self.shared.pages.clear();
     }
 
+    /// Forgets everything that was read: another process changed the file, which ends at `end` now.
+    pub(crate) fn forget_all(&self, end: u64) {
+        self.blocks.clear();
+        self.verified.clear();
+        self.shared.set_end(end);
+        self.shared.pages.clear();
+    }
+
     fn check(&self, at: Address, len: u64, what: &str) -> Result<()> {
         match at.0.checked_add(len) {
             Some(end) if end <= self.shared.range_of(at).end => Ok(()),

@@ -15,7 +15,7 @@ use super::{Commit, INTERRUPTED};
 use crate::format::Address;
 use crate::format::superblock::{self, Superblock};
 use crate::pages::Pages;
-use crate::txn::{Failure, LARGE_BYTES, Publish, PublishOrder, Txn, overlay};
+use crate::txn::{Failure, LARGE_BYTES, Publish, PublishOrder, StagedRanges, Txn, overlay};
 
 /// The bytes of a file, which its readers and its writer share.
 #[derive(Debug)]
@@ -304,6 +304,39 @@ impl Shared {
         }
     }
 
+    /// From now on processes that follow this one are told what changes.
+    pub(crate) fn begin_following(&self) -> Result<()> {
+        self.change(|txn| {
+            txn.begin_following();
+            Ok(())
+        })
+    }
+
+    /// Returns bytes that followers do not find in the file, and were not told before, by their offset in the file. From now
+    /// on followers may write up to `written_end`.
+    pub(crate) fn staged_pieces(&self, written_end: u64) -> Result<(StagedRanges, Vec<(u64, Vec<u8>)>)> {
+        let staged = self.txn_alone()?.take_staged_ranges(written_end)?;
+        let piece = |range: &Range<u64>| {
+            let mut bytes = vec![0; (range.end - range.start) as usize];
+            let at = Address(range.start.saturating_sub(self.base));
+            self.read(at, &mut bytes).map_err(|e| Error::io("read changes", &e).at(at.0))?;
+            Ok((range.start, bytes))
+        };
+        let pieces = staged.ranges.iter().map(piece).collect::<Result<_>>()?;
+        Ok((staged, pieces))
+    }
+
+    /// Returns bytes that only a commit writes; nothing where the file is open to read.
+    pub(crate) fn reserved(&self) -> Range<u64> {
+        let txn = self.txn.as_ref().and_then(|txn| txn.read_unpoisoned());
+        txn.map_or(0..0, |txn| txn.reserved())
+    }
+
+    /// Forgets small blocks that were read.
+    pub(crate) fn forget_pages(&self) {
+        self.pages.clear();
+    }
+
     /// Others wrote there.
     pub(crate) fn written_by_others(&self, ranges: &[(u64, u64)]) {
         ranges.iter().for_each(|(start, len)| self.pages.forget(start.saturating_sub(self.base), *len));
@@ -344,7 +377,7 @@ impl Shared {
         self.committed.notify_all();
     }
 
-    /// Number of the last commit that is in the file.
+    /// Returns the number of the last commit that is in the file.
     pub(crate) fn finished(&self) -> u64 {
         self.finished.load(Ordering::Acquire)
     }
@@ -400,7 +433,7 @@ impl Shared {
         }
     }
 
-    /// Returns a file that another program writes has grown as far as it is long.
+    /// Returns the end of the addresses. A file that another program writes has grown as far as it is long.
     pub(super) fn end(&self) -> u64 {
         let end = self.end.load(Ordering::Acquire);
         if !self.live {

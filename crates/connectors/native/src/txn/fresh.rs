@@ -117,6 +117,7 @@ impl Txn {
         self.prepare()?;
         self.check_alone_unlocked()?;
         self.remove_leftover_record()?;
+        self.note_staged(at, end.saturating_sub(at));
         self.buffer.cut(at, end);
         self.staged.iter_mut().for_each(|staged| staged.cut(at, end));
         self.journal.cut(at, end);

@@ -15,6 +15,7 @@
 
 mod alone;
 mod claim;
+mod followed;
 mod fresh;
 mod journal;
 mod moves;
@@ -31,13 +32,16 @@ use model::{Error, Result};
 use vol::Durability;
 
 use alone::LastSuperblock;
+use followed::ChangeLog;
 use journal::{Extent, Journal, Move, Sum};
 use redo::SaltBytes;
-use staged::{SharedBytes, Staged};
+use staged::SharedBytes;
 
+pub(crate) use followed::StagedRanges;
 pub(crate) use fresh::{LARGE_BYTES, split_around};
 pub(crate) use journal::Moved;
 pub(crate) use sealed::{Failure, Sealed};
+pub(crate) use staged::{Staged, overlay as overlay_piece};
 pub(crate) use waiting::overlay;
 
 /// Bytes that a salt takes, wherever it begins.
@@ -101,6 +105,8 @@ pub(crate) struct Txn {
     redo_bytes_max: u64,
     /// The superblock as it was when this writer saw or wrote it last: no other caller may have written it since.
     seen: LastSuperblock,
+    /// What processes that follow this one were not told yet, if there are any.
+    followed: Option<ChangeLog>,
     /// The salt of the next commit.
     salt: SaltBytes,
     /// It is in the file already: no lock keeps other writers out, and one that changes the file writes over it.
@@ -157,6 +163,7 @@ impl Txn {
             seen: LastSuperblock { at: superblock_at, bytes, is_unlocked },
             salt: redo::random_salt(),
             is_marked: false,
+            followed: None,
             file,
             end,
             first_end,
@@ -179,6 +186,7 @@ impl Txn {
         self.prepare()?;
         if !data.is_empty() {
             self.staged[turn as usize].put(at, data)?;
+            self.note_staged(at, data.len() as u64);
         }
         self.staged_since += if turn == PublishOrder::Middle { data.len() as u64 } else { 0 };
         Ok(self.staged_since)
@@ -232,6 +240,7 @@ impl Txn {
 
     /// Keeps bytes for the commit that belong where its salt will be.
     pub(crate) fn hold_back(&mut self, at: u64, data: &[u8]) -> Result<()> {
+        self.note_staged(at, data.len() as u64);
         if data.is_empty() { Ok(()) } else { self.staged[PublishOrder::Fresh as usize].put(at, data) }
     }
 
@@ -249,6 +258,7 @@ impl Txn {
         {
             // What was only removed for this commit may be in use again before the next one.
             self.staged[PublishOrder::Last as usize].clear();
+            self.note_all();
             return Err(error);
         }
         let sealed = Arc::new(Sealed {
@@ -273,6 +283,7 @@ impl Txn {
     /// The commit that was sealed ended. If it failed, its changes wait on, under those that came since.
     pub(crate) fn finish(&mut self, done: std::result::Result<bool, &Failure>) {
         let Some(sealed) = self.sealed.take() else { return };
+        self.note_all();
         self.is_marked = false;
         match done {
             Ok(has_leftover_record) => {
@@ -308,6 +319,7 @@ impl Txn {
 
     /// Forgets all changes that wait; the end of the file at the last commit.
     pub(crate) fn discard(&mut self) -> u64 {
+        self.note_all();
         self.staged.iter_mut().for_each(Staged::clear);
         self.journal.clear();
         self.buffer.clear();

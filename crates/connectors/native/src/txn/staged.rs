@@ -6,18 +6,18 @@ use std::sync::Arc;
 use model::{Error, Result};
 
 /// Bytes that readers may hold while they are staged.
-pub(super) type SharedBytes = Arc<Vec<u8>>;
+pub(crate) type SharedBytes = Arc<Vec<u8>>;
 
 /// Bytes by offset; they do not overlap.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Staged(BTreeMap<u64, SharedBytes>);
+pub(crate) struct Staged(BTreeMap<u64, SharedBytes>);
 
 /// Less is not worth a place in the journal.
 const SPILLED_BYTES_MIN: usize = 512;
 
 impl Staged {
     /// Keeps bytes. What was there before is replaced; its rest stays.
-    pub(super) fn put(&mut self, at: u64, data: &[u8]) -> Result<()> {
+    pub(crate) fn put(&mut self, at: u64, data: &[u8]) -> Result<()> {
         let end = at
             .checked_add(data.len() as u64)
             .ok_or_else(|| Error::limit("write to file").with("offset", at))?;
@@ -51,7 +51,7 @@ impl Staged {
     }
 
     /// As `put`, for bytes that as a rule follow or replace others, or lie where nothing is.
-    pub(super) fn put_near(&mut self, at: u64, data: &[u8]) -> Result<()> {
+    pub(crate) fn put_near(&mut self, at: u64, data: &[u8]) -> Result<()> {
         let next = self.0.range(at.saturating_add(1)..).next().map_or(u64::MAX, |(&next, _)| next);
         let mut is_clear = data.len() as u64 <= next - at;
         if let Some((&start, piece)) = self.0.range_mut(..=at).next_back() {
@@ -75,7 +75,7 @@ impl Staged {
     }
 
     /// Returns what lies at least in part between `at` and `end`.
-    pub(super) fn shared(&self, at: u64, end: u64) -> impl Iterator<Item = (u64, &SharedBytes)> {
+    pub(crate) fn shared(&self, at: u64, end: u64) -> impl Iterator<Item = (u64, &SharedBytes)> {
         let before = self.0.range(..at).next_back().filter(|(s, d)| *s + d.len() as u64 > at);
         before.into_iter().chain(self.0.range(at..end.max(at))).map(|(&start, data)| (start, data))
     }
@@ -85,11 +85,11 @@ impl Staged {
         self.shared(at, end).next().is_some()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.0.iter().map(|(&at, data)| (at, data.as_slice()))
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.0.values().map(|d| d.len() as u64).sum()
     }
 
@@ -109,13 +109,13 @@ impl Staged {
         self.large().map(|(_, data)| data.len() as u64).sum()
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
 /// Puts a piece over what was read from the file at `at`, as far as they overlap.
-pub(super) fn overlay((start, data): (u64, &[u8]), at: u64, into: &mut [u8]) {
+pub(crate) fn overlay((start, data): (u64, &[u8]), at: u64, into: &mut [u8]) {
     let end = at.saturating_add(into.len() as u64);
     let (from, to) = (start.max(at), (start + data.len() as u64).min(end));
     if from < to {

@@ -30,13 +30,14 @@ impl Writer {
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
         let mut plain = vec![0; bytes];
         chunk::fill(dataset, &mut plain);
-        let (encoded, mask) = self.reader.filter(dataset.filters(), plain.clone())?;
+        let (encoded, mask) = self.reader.filter(dataset.filters(), plain)?;
         for chunk_coords in Selection::All.chunks(dataset.dims(), &layout.shape)? {
             if self.has_chunk(dataset.address, &chunk_coords)? {
                 continue;
             }
             match filters_of(dataset, layout, &chunk_coords, dataset.dims()).is_empty() {
-                true => self.put_chunk(dataset.address, &chunk_coords, &plain, 0)?,
+                // Zeros at the end of the file need not be written.
+                true => drop(self.chunk_space(dataset, &chunk_coords, bytes as u64)?),
                 false => self.put_chunk(dataset.address, &chunk_coords, &encoded, mask)?,
             }
         }

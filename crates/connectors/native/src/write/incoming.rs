@@ -60,7 +60,7 @@ impl Incoming<'_> {
         chunk::runs_in(self.dataset, &self.layout.shape, given, chunk_coords)
     }
 
-    /// Elements of a chunk that are in the extent.
+    /// Returns the number of elements of a chunk that are in the extent.
     fn elements_inside(&self, chunk_coords: &[u64]) -> u64 {
         let ends = self.dataset.dims().iter().zip(chunk_coords).zip(&self.layout.shape);
         ends.map(|((dim, s), c)| (*dim - (s * c).min(*dim)).min(*c)).product()
@@ -151,7 +151,7 @@ pub(super) fn keep_only(
 }
 
 /// Returns the filters that a chunk goes through: none at the edge of an extent, where the dataset wants it so.
-pub(super) fn filters_of<'d>(
+pub(crate) fn filters_of<'d>(
     dataset: &'d Dataset,
     layout: &Chunked,
     chunk_coords: &[u64],

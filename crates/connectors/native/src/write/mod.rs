@@ -21,6 +21,7 @@ mod create;
 mod datasets;
 mod elements;
 mod file_space;
+mod followed;
 mod incoming;
 mod link_set;
 mod links;
@@ -64,6 +65,7 @@ use versions::Versions;
 pub(crate) use cache_image::stage as stage_cache_image;
 pub(crate) use create::{check as check_create, create_file};
 pub(crate) use elements::check_elements;
+pub(crate) use incoming::filters_of;
 
 /// The changes to one open file.
 #[derive(Debug)]

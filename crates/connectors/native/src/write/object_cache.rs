@@ -156,7 +156,7 @@ impl ObjectCache {
         self.objects.keys().copied()
     }
 
-    /// An error for an object that was removed.
+    /// Returns an error for an object that was removed.
     pub(crate) fn check_there(&self, at: Address) -> Result<()> {
         if self.is_removed(at) { Err(Error::not_found("open object").at(at.0)) } else { Ok(()) }
     }

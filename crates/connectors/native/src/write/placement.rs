@@ -68,7 +68,7 @@ impl Writer {
         Ok(())
     }
 
-    fn place_chunks(
+    pub(super) fn place_chunks(
         &mut self,
         dataset: &Dataset,
         layout: &Chunked,
@@ -93,7 +93,12 @@ impl Writer {
     }
 
     /// Returns the space of a chunk, which gets some with the fill value where it has none.
-    fn chunk_space(&mut self, dataset: &Dataset, chunk_coords: &[u64], bytes: u64) -> Result<Address> {
+    pub(super) fn chunk_space(
+        &mut self,
+        dataset: &Dataset,
+        chunk_coords: &[u64],
+        bytes: u64,
+    ) -> Result<Address> {
         if let Some(chunk) = self.objects.chunk_at(dataset.address, chunk_coords)? {
             return Ok(chunk.address);
         }

@@ -8,6 +8,7 @@ use model::{Error, Result, Within};
 use vol::Durability;
 
 use super::file_space::Account;
+use super::followed::RecentSpace;
 use super::members::MemberInfo;
 use crate::format::superblock::{Superblock, TreeK};
 use crate::format::{Address, Sizes};
@@ -33,6 +34,8 @@ pub(crate) struct Storage {
     pub(super) members: Option<MemberInfo>,
     /// Bytes that go over committed ones, and may wait in memory.
     staged_bytes_max: u64,
+    /// What processes that follow this one must be told of space, if there are any.
+    pub(super) followed: Option<RecentSpace>,
     /// Space in which others wait, and space from which a commit copied them, with its number.
     journal: Vec<(Address, u64)>,
     copied: VecDeque<(u64, Address, u64)>,
@@ -122,6 +125,7 @@ impl Storage {
             account: None,
             members: None,
             staged_bytes_max: staged_bytes_max.max(STAGED_BYTES_MIN),
+            followed: None,
             journal: Vec::new(),
             copied: VecDeque::new(),
         }
@@ -137,6 +141,9 @@ impl Storage {
         let at = self.allocator.space.allocate(len, kind);
         self.transaction.store.set_end(self.allocator.space.last_end());
         self.transaction.store.note_allocated(kind, at, len);
+        if let Some(followed) = self.followed.as_mut().filter(|_| kind == DataKind::Raw) {
+            followed.ranges.push(at.0..at.0.saturating_add(len));
+        }
         at
     }
 
@@ -226,6 +233,9 @@ impl Storage {
         let (space, transaction) = (&mut self.allocator.space, &mut self.transaction);
         let commit = transaction.seal(space, durability)?;
         space.seal(commit.number());
+        if let Some(followed) = &mut self.followed {
+            *followed = RecentSpace { ranges: Vec::new(), is_committed: true };
+        }
         let number = commit.number();
         self.copied.extend(self.journal.drain(..).map(|(at, len)| (number, at, len)));
         Ok(commit)

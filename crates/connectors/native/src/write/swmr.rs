@@ -19,7 +19,7 @@ impl Storage {
         self.allocator.is_swmr
     }
 
-    /// An error for what readers that look on could not follow.
+    /// Returns an error for what readers that look on could not follow.
     pub(crate) fn check_structure(&self) -> Result<()> {
         match self.allocator.is_swmr {
             false => Ok(()),

@@ -45,7 +45,8 @@ pub(crate) fn put_texts(c: &dyn Container, dataset: Token, texts: &[&str]) -> Re
         heap.push(text.as_bytes(), text.len() as u64).store(slot)?;
     }
     let (file_type, space, selection) = (&info.datatype, &info.space, &Selection::All);
-    let elements = Elements { container: c, dataset, file_type, space, selection, conversions: &conversions };
+    let (container, conversions, transfer) = (c, &conversions, vol::Transfer::Independent);
+    let elements = Elements { container, dataset, file_type, space, selection, conversions, transfer };
     elements.write(&Datatype::var_string(CharacterSet::Utf8), &data, &mut heap)
 }
 

@@ -30,6 +30,7 @@ fn with<T>(c: &dyn Container, name: &str, f: impl FnOnce(&Elements<'_>) -> T) ->
         space: &info.space,
         selection: &Selection::All,
         conversions: &conversions,
+        transfer: vol::Transfer::Independent,
     })
 }
 

@@ -155,6 +155,7 @@ impl Pair<'_> {
             space: &info.space,
             selection,
             conversions: &conversions,
+            transfer: hyperslab::Transfer::Independent,
         };
         let bytes = elements.count()?.checked_mul(memory.size().into()).and_then(|n| usize::try_from(n).ok());
         let bytes = bytes.ok_or_else(|| Error::limit("read elements"))?;
@@ -164,7 +165,7 @@ impl Pair<'_> {
     }
 }
 
-/// The types in which elements are read. Arrays keep their own sizes.
+/// Returns the types in which elements are read. Arrays keep their own sizes.
 fn memory_types(infos: [&DatasetInfo; 2]) -> [Datatype; 2] {
     match infos[0].datatype {
         Datatype::Array(_) => infos.map(|info| native::native(&info.datatype)),

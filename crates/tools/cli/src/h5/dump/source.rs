@@ -8,7 +8,7 @@ use hyperslab::vol::algorithms::transfer::{Elements, from_file_type};
 use hyperslab::vol::model::convert::Conversions;
 use hyperslab::vol::model::{Heap, Selection};
 use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead, Pin};
-use hyperslab::{Dataspace, Datatype, Error, Kind, Result, Token};
+use hyperslab::{Dataspace, Datatype, Error, Kind, Result, Token, Transfer};
 
 use super::lenient;
 use super::streams::Stream;
@@ -104,7 +104,8 @@ pub(crate) fn read_block(
 ) -> Result<Block> {
     let conversions = Conversions::default();
     let (file_type, space) = (&info.datatype, &info.space);
-    let elements = Elements { container, dataset, file_type, space, selection, conversions: &conversions };
+    let (conversions, transfer) = (&conversions, Transfer::Independent);
+    let elements = Elements { container, dataset, file_type, space, selection, conversions, transfer };
     let len = elements.count()?.checked_mul(u64::from(datatype.size())).and_then(|n| usize::try_from(n).ok());
     let len = len.ok_or_else(|| Error::limit("read elements"))?;
     let (mut bytes, mut heap) = (vec![0; len], Heap::new());

@@ -126,6 +126,7 @@ fn read(
         space: &info.space,
         selection: strip,
         conversions: &Conversions::default(),
+        transfer: hyperslab::Transfer::Independent,
     };
     let bytes = elements.count()?.checked_mul(memory.size().into());
     let bytes = bytes.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| Error::limit("read elements"))?;

@@ -1,0 +1,122 @@
+//! The process that changes the file, and tells the others.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use model::{Result, Token};
+use vol::{ChunkGrid, Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
+
+use crate::container::NativeContainer;
+use crate::format::Address;
+use crate::gate::Scope;
+use crate::replica::without;
+
+pub(crate) struct Leader {
+    native: Arc<NativeContainer>,
+    container: Arc<dyn Container>,
+}
+
+impl Leader {
+    /// From now on the writer notes what followers must be told.
+    pub(crate) fn new(native: Arc<NativeContainer>) -> Result<Self> {
+        native.change(Scope::All, |writer| writer.storage.begin_following())?;
+        Ok(Leader { container: native.clone(), native })
+    }
+
+    /// Writes bytes: to fresh space at once, over others with the next commit.
+    fn put(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+        let base = self.native.file.store.user_block_bytes();
+        self.native.change(Scope::Nothing, |writer| {
+            let mut put = |(at, bytes): &(u64, &[u8])| writer.storage.write(Address(at - base), bytes);
+            pieces.iter().try_for_each(&mut put)
+        })
+    }
+}
+
+impl Replica for Leader {
+    fn container(&self) -> &Arc<dyn Container> {
+        &self.container
+    }
+
+    fn changes(&self) -> Result<Vec<u8>> {
+        let changes = self.native.change(Scope::All, |writer| {
+            writer.serialize_all()?;
+            writer.storage.changes()
+        })?;
+        Ok(changes.encode())
+    }
+
+    /// The leader knows.
+    fn apply(&self, _changes: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn place(&self, op: &OpPlacement) -> Result<Placement> {
+        self.native.place_stored(op)
+    }
+
+    fn allocate(&self, op: &OpPlacement) -> Result<()> {
+        let at = Address(op.dataset.to_u64());
+        self.native.change(Scope::Objects(&[at]), |writer| writer.allocate_elements(at, &op.selection))
+    }
+
+    fn filtered(&self, dataset: Token) -> Result<Option<ChunkGrid>> {
+        self.native.chunk_grid(dataset)
+    }
+
+    fn load_chunk(&self, dataset: Token, chunk_coords: &[u64]) -> Result<Vec<u8>> {
+        self.native.load_chunk(dataset, chunk_coords)
+    }
+
+    fn encode_chunk(&self, dataset: Token, chunk_coords: &[u64], chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+        self.native.encode_chunk(dataset, chunk_coords, chunk)
+    }
+
+    fn allocate_chunks(&self, dataset: Token, chunks: &[NewChunk]) -> Result<Vec<u64>> {
+        let at = Address(dataset.to_u64());
+        self.native.change(Scope::Objects(&[at]), |writer| writer.allocate_new_chunks(at, chunks))
+    }
+
+    fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let file = &self.native.file;
+        let base = file.store.user_block_bytes();
+        let is_fresh = |start: u64, end: u64| {
+            let writer = file.reading().ok().flatten();
+            writer.is_some_and(|writer| writer.storage.is_fresh(Address(start - base), end - start))
+        };
+        match is_fresh(range.start, range.end) {
+            true => without(&range, &file.store.shared.reserved()),
+            false => Vec::new(),
+        }
+    }
+
+    fn write(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+        self.put(pieces)
+    }
+
+    fn keep(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+        self.put(pieces)
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        0
+    }
+
+    fn take_kept(&self) -> Vec<LeaderBytes> {
+        Vec::new()
+    }
+
+    fn elements_changed(&self) -> Result<()> {
+        self.native.forget_elements()
+    }
+
+    fn end_write(&self) -> Result<()> {
+        // What waits to go to fresh space goes there now: others read it.
+        self.native.file.store.shared.lay_bare(&[], false)
+    }
+
+    /// A commit syncs what the leader wrote.
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! What the writer does for processes that follow it: it tells what changed, and gives them space for elements.
+
+use std::ops::Range;
+
+use files::DataKind;
+use model::properties::FillTime;
+use model::{Error, Result, Selection};
+use vol::NewChunk;
+
+use super::Writer;
+use super::storage::Storage;
+use crate::chunk;
+use crate::chunk::index::ChunkAt;
+use crate::format::Address;
+use crate::format::layout::Layout;
+use crate::placement;
+use crate::replica::Changes;
+
+/// Space for elements that was allocated since followers were told.
+#[derive(Debug, Default)]
+pub(super) struct RecentSpace {
+    pub(super) ranges: Vec<Range<u64>>,
+    /// A commit has what was recent before.
+    pub(super) is_committed: bool,
+}
+
+impl Storage {
+    /// From now on followers are told what changes.
+    pub(crate) fn begin_following(&mut self) -> Result<()> {
+        self.followed = Some(RecentSpace { ranges: Vec::new(), is_committed: true });
+        self.store().begin_following()
+    }
+
+    /// Returns what followers were not told yet.
+    pub(crate) fn changes(&mut self) -> Result<Changes> {
+        let told = std::mem::take(self.followed.get_or_insert_default());
+        let base = self.store().base();
+        let (end, last_end) = (self.allocator.space.end(), self.allocator.space.last_end());
+        let recent: Vec<_> = told.ranges.iter().map(|range| base + range.start..base + range.end).collect();
+        let written_end = recent.iter().map(|range| range.end).max().unwrap_or(0);
+        let (staged, mut pieces) = self.store().staged_pieces(written_end)?;
+        // Followers see the file as the next commit will describe it, and no one has it open there.
+        let superblock = &mut self.transaction.superblock.clone();
+        (superblock.end, superblock.flags) = (superblock.base + end, 0);
+        pieces.push((base, superblock.encode()?));
+        Ok(Changes {
+            is_anew: staged.is_anew,
+            is_committed: told.is_committed,
+            end: base + last_end,
+            reserved: staged.reserved,
+            recent,
+            pieces,
+        })
+    }
+}
+
+impl Writer {
+    /// Gives space to elements that have none, with the fill value.
+    pub(crate) fn allocate_elements(&mut self, at: Address, selection: &Selection) -> Result<()> {
+        self.serialize(at)?;
+        let dataset = self.dataset(at)?;
+        placement::check_dataset(&dataset, selection)?;
+        match &dataset.layout {
+            Layout::Chunked(layout) => self.place_chunks(&dataset, layout, selection).map(drop),
+            Layout::Contiguous { address: None, .. } if dataset.info.create.fill.time == FillTime::Never => {
+                self.allocate_unfilled(&dataset).map(drop)
+            }
+            Layout::Contiguous { address: None, .. } => self.allocate_early(at),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives space to chunks that others write to the file. The space of those that they replace is given up.
+    pub(crate) fn allocate_new_chunks(&mut self, at: Address, chunks: &[NewChunk]) -> Result<Vec<u64>> {
+        let dataset = self.dataset(at)?;
+        let Layout::Chunked(layout) = &dataset.layout else {
+            return Err(Error::invalid("allocate chunks").with("problem", "dataset is not chunked"));
+        };
+        let whole = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)? as u64;
+        chunks.iter().try_for_each(|new| {
+            chunk::load::check_stored(&self.reader.store.limits, whole, new.bytes)?;
+            let is_inside = new.offset.len() == dataset.dims().len()
+                && new.offset.iter().zip(dataset.dims()).all(|(offset, dim)| offset < dim);
+            let outside = || Error::invalid("allocate chunks").with("offset", format!("{:?}", new.offset));
+            if is_inside { Ok(()) } else { Err(outside()) }
+        })?;
+        let shape = layout.shape.clone();
+        chunks.iter().map(|new| self.allocate_new_chunk(at, &shape, new)).collect()
+    }
+
+    fn allocate_new_chunk(&mut self, dataset: Address, shape: &[u64], new: &NewChunk) -> Result<u64> {
+        let chunk_coords: Vec<u64> = new.offset.iter().zip(shape).map(|(o, c)| o / c).collect();
+        let address = self.storage.allocate(new.bytes, DataKind::Raw);
+        if let Err(error) = self.storage.store().write_fresh(&[address], new.bytes, |_| Ok(())) {
+            self.storage.release_raw(address, new.bytes);
+            return Err(error);
+        }
+        self.storage.transaction.is_changed = true;
+        self.chunks.pending.remove(dataset, &chunk_coords);
+        let chunk = ChunkAt { address, bytes: new.bytes, filter_mask: new.filter_mask };
+        self.set_chunk(dataset, &chunk_coords, Some(chunk))?;
+        Ok(self.storage.store().base() + address.0)
+    }
+}

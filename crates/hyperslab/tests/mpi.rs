@@ -1,0 +1,134 @@
+//! Files that several processes have open together, under MPI: this program starts itself under `mpirun`.
+//!
+//! `HYPERSLAB_PROGRAMS` (2 for each number of processes) and `HYPERSLAB_KILLS` (3) set other sizes.
+
+#[path = "parallel/common.rs"]
+#[allow(dead_code, reason = "the other program uses all of it")]
+mod common;
+#[path = "parallel/random.rs"]
+mod random;
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use common::{Scratch, others_agree, rows, together};
+use hyperslab::parallel::{Comm, Mpi};
+use hyperslab::{File, FileAccess, Kind, Result};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// What a process is to do, when `mpirun` started it: a task, a number and a file.
+const TASK: &str = "HYPERSLAB_PARALLEL_TASK";
+/// What a process says before it ends because another one is missing.
+const OWN_ERROR: &str = "ended with an error of its own:";
+/// Rows that each process writes in a round of the program that is killed.
+const KILLED_ROWS: u64 = 64;
+const COLUMNS: u64 = 512;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn main() {
+    if let Ok(task) = std::env::var(TASK) {
+        let parts: Vec<&str> = task.splitn(3, ' ').collect();
+        let (number, scratch) = (parts[1].parse().expect("a number"), Scratch::at(parts[2]));
+        let comm: Arc<dyn Comm> = Arc::new(Mpi::start().expect("MPI starts"));
+        match parts[0] {
+            "random" => random::program(comm, &scratch, number).expect("the program ends well"),
+            _ => killed(comm, &scratch, number),
+        }
+        return std::mem::forget(scratch);
+    }
+    let trials = vec![
+        Trial::test("random_programs_of_two_processes", || check_random(2)),
+        Trial::test("random_programs_of_four_processes", || check_random(4)),
+        Trial::test("a_process_that_is_killed_leaves_the_last_commit", check_killed),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// Runs this program in several processes: whether it ended well, and what it said.
+fn run(processes: usize, outlives: bool, task: &str) -> Option<(bool, String)> {
+    let mut command = testkit::mpi::mpirun(processes, outlives)?;
+    command.arg(std::env::current_exe().expect("this program")).env(TASK, task);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("mpirun starts");
+    let mut said = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    Some((child.wait().expect("mpirun ends").success(), said))
+}
+
+fn check_random(processes: usize) -> std::result::Result<(), Failed> {
+    for seed in 0..number("HYPERSLAB_PROGRAMS", 2) {
+        let scratch = Scratch::new(&format!("mpi-{processes}-{seed}"));
+        let task = format!("random {} {}", seed + 100, scratch.path().display());
+        let Some((is_well, said)) = run(processes, false, &task) else { return Ok(()) };
+        if !is_well {
+            return Err(format!("seed {seed}: {said}").into());
+        }
+        others_agree(&scratch, "f.visititems(lambda n, o: o[...] if isinstance(o, h5py.Dataset) else None)");
+    }
+    Ok(())
+}
+
+/// All write and flush, round after round, until one is killed.
+fn killed(comm: Arc<dyn Comm>, scratch: &Scratch, number: u64) {
+    let (rank, ranks) = (comm.rank() as u64, comm.size() as u64);
+    if rank == number % ranks {
+        let script = format!("sleep 0.{:03}; kill -9 {}", 200 + number * 37 % 700, std::process::id());
+        Command::new("sh").args(["-c", &script]).spawn().expect("sh starts");
+    }
+    let done = rounds(comm, scratch, rank, ranks);
+    let error = done.expect_err("a process is killed");
+    let _ = std::io::stderr().write_all(format!("{OWN_ERROR} {error}\n").as_bytes());
+    std::process::exit(3);
+}
+
+fn rounds(comm: Arc<dyn Comm>, scratch: &Scratch, rank: u64, ranks: u64) -> Result<()> {
+    let access = FileAccess::write().with_close_error_hook(|_| ());
+    let location = scratch.path().to_str().expect("a path");
+    let file = File::create_parallel_with(comm, location, &Default::default(), &access, true)?;
+    let shape = ((ranks * KILLED_ROWS) as usize, COLUMNS as usize);
+    let plain = together(&file.new_dataset::<i32>().shape(shape).create("plain")?);
+    let new = file.new_dataset::<i32>().shape(shape);
+    let filtered = together(&new.chunk((48, 100)).deflate(1).create("filtered")?);
+    let own = rows(rank * KILLED_ROWS, KILLED_ROWS, COLUMNS);
+    for round in 0.. {
+        let values = vec![round; (KILLED_ROWS * COLUMNS) as usize];
+        plain.write_selection(&own, &values)?;
+        filtered.write_selection(&own, &values)?;
+        file.flush()?;
+    }
+    Ok(())
+}
+
+/// Opens a file whose writers were ended: `mpirun` may be back a moment before the last of them is gone.
+fn open_when_free(scratch: &Scratch) -> Result<File> {
+    let mut tries = 0..100_000;
+    loop {
+        match File::open(scratch.path()) {
+            Err(error) if error.kind() == Kind::Busy && tries.next().is_some() => std::thread::yield_now(),
+            opened => return opened,
+        }
+    }
+}
+
+fn check_killed() -> std::result::Result<(), Failed> {
+    for n in 0..number("HYPERSLAB_KILLS", 3) {
+        let scratch = Scratch::new(&format!("mpi-killed-{n}"));
+        let victim = n % 3;
+        let Some((_, said)) = run(3, true, &format!("killed {n} {}", scratch.path().display())) else {
+            return Ok(());
+        };
+        let named = said.lines().filter(|line| line.contains(OWN_ERROR));
+        let named = named.filter(|line| line.contains(&format!("rank: {victim}"))).count();
+        assert_eq!(named, 2, "kill {n}: {said}");
+        // Where the kill came before the first commit, there is no data.
+        let Ok(plain) = open_when_free(&scratch)?.dataset("plain") else { continue };
+        let filtered = open_when_free(&scratch)?.dataset("filtered")?.read_raw::<i32>()?;
+        let plain = plain.read_raw::<i32>()?;
+        let first = plain[0];
+        assert!(plain.iter().chain(&filtered).all(|value| *value == first), "kill {n}: half of a commit");
+    }
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! Files that several processes have open together; threads stand for them.
+
+#[allow(dead_code, reason = "the program under MPI uses all of it")]
+mod common;
+mod disagree;
+mod elements;
+mod random;
+mod structure;
+mod traffic;

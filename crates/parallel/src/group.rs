@@ -1,0 +1,146 @@
+//! What the parts of a container that several processes have open share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use model::{Error, Result};
+use protocol::wire;
+use system::sync::{Mutex, RwLock};
+use vol::{Container, ExtensionInfo, LeaderBytes, Replica};
+
+use crate::ranks::{Call, Ranks};
+
+/// One rank's part of a container.
+pub(crate) struct Group {
+    pub(crate) ranks: Ranks,
+    pub(crate) replica: Arc<dyn Replica>,
+    pub(crate) is_writable: bool,
+    /// Held while ranks do something together; shared by threads of this rank that read.
+    pub(crate) turn: RwLock<()>,
+    /// Why this rank can take part no more.
+    broken: Mutex<Option<Error>>,
+    pub(crate) is_closed: AtomicBool,
+    /// Bytes that may wait for the next collective call.
+    pub(crate) kept_bytes_max: u64,
+    /// Operations that only the connector has.
+    pub(crate) extensions: &'static [ExtensionInfo],
+}
+
+/// The parts of a new group.
+pub(crate) struct GroupParts {
+    pub(crate) ranks: Ranks,
+    pub(crate) replica: Arc<dyn Replica>,
+    pub(crate) is_writable: bool,
+    pub(crate) kept_bytes_max: u64,
+    pub(crate) extensions: &'static [ExtensionInfo],
+}
+
+/// Bits of a rank's own number: it keeps bytes for the leader; it asks for something.
+const KEEPS: u64 = 1;
+const ASKS: u64 = 2;
+
+/// Bytes with where they go, as they travel.
+type Message = (Vec<u64>, Vec<Vec<u8>>);
+
+/// Returns bytes that only the leader may write, for the way there.
+pub(crate) fn to_message(pieces: Vec<LeaderBytes>) -> Result<Vec<u8>> {
+    if pieces.is_empty() {
+        return Ok(Vec::new());
+    }
+    wire::to_bytes::<Message>(&pieces.into_iter().map(|piece| (piece.at, piece.bytes)).unzip())
+}
+
+fn from_message(bytes: &[u8]) -> Result<Message> {
+    if bytes.is_empty() { Ok(Message::default()) } else { wire::from_bytes(bytes) }
+}
+
+impl Group {
+    pub(crate) fn new(parts: GroupParts) -> Arc<Group> {
+        let GroupParts { ranks, replica, is_writable, kept_bytes_max, extensions } = parts;
+        Arc::new(Group {
+            ranks,
+            replica,
+            is_writable,
+            turn: RwLock::new(()),
+            broken: Mutex::new(None),
+            is_closed: AtomicBool::new(false),
+            kept_bytes_max,
+            extensions,
+        })
+    }
+
+    pub(crate) fn container(&self) -> &dyn Container {
+        &**self.replica.container()
+    }
+
+    /// An error where this rank can do nothing any more.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::invalid("use container").with("problem", "it is closed"));
+        }
+        self.broken.lock().clone().map_or(Ok(()), Err)
+    }
+
+    /// Remembers an error after which this rank no longer knows what the others see.
+    pub(crate) fn note_broken<T>(&self, done: Result<T>) -> Result<T> {
+        if let Err(error) = &done {
+            self.broken.lock().get_or_insert_with(|| error.clone());
+        }
+        done
+    }
+
+    /// Agrees on a call, and hands to the leader what others kept for it. The inner result is the leader's.
+    pub(crate) fn begin(&self, call: Call, hash: u64, ready: Result<()>) -> Result<Result<()>> {
+        self.begin_with(call, hash, ready, false).map(|(handed, _)| handed)
+    }
+
+    /// As [`begin`](Group::begin); also whether any rank `asks` for something.
+    pub(crate) fn begin_with(
+        &self,
+        call: Call,
+        hash: u64,
+        ready: Result<()>,
+        asks: bool,
+    ) -> Result<(Result<()>, bool)> {
+        let keeps = self.replica.kept_bytes() > 0;
+        let own = if keeps { KEEPS } else { 0 } | if asks { ASKS } else { 0 };
+        let all = self.ranks.agree(call, hash, own, self.check().and(ready))?;
+        let any = all.iter().fold(0, |any, own| any | own);
+        let handed = match any & KEEPS > 0 {
+            true => self.to_leader(self.replica.take_kept())?,
+            false => Ok(()),
+        };
+        Ok((handed, any & ASKS > 0))
+    }
+
+    /// Sends bytes to the leader, which writes them. The inner result is the leader's.
+    pub(crate) fn to_leader(&self, pieces: Vec<LeaderBytes>) -> Result<Result<()>> {
+        let all = self.ranks.0.gather(0, &to_message(pieces)?)?;
+        Ok(all.iter().try_for_each(|bytes| {
+            let (places, pieces) = from_message(bytes)?;
+            let pieces: Vec<_> = places.into_iter().zip(pieces.iter().map(Vec::as_slice)).collect();
+            self.replica.keep(&pieces)
+        }))
+    }
+
+    /// The leader does something to its container; all ranks get the answer, and see what changed.
+    pub(crate) fn lead(&self, run: impl FnOnce(&dyn Container) -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+        let message = self.ranks.first_does(|| {
+            let answer = match run(self.container()) {
+                Ok(bytes) => [&[1], bytes.as_slice()].concat(),
+                Err(error) => [vec![0], wire::to_bytes(&error)?].concat(),
+            };
+            // Also what failed may have changed something.
+            wire::to_bytes::<(Vec<u8>, Vec<u8>)>(&(self.replica.changes()?, answer))
+        });
+        let (changes, answer) = wire::from_bytes::<(Vec<u8>, Vec<u8>)>(&self.note_broken(message)?)?;
+        if !self.ranks.is_first() {
+            self.note_broken(self.replica.apply(&changes))?;
+        }
+        match answer.split_first() {
+            Some((1, bytes)) => Ok(bytes.to_vec()),
+            Some((_, error)) => Err(wire::from_bytes(error)?),
+            None => Err(Error::invalid("run operation").with("problem", "no answer")),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A container that every rank opened for itself, to read it: there is nothing to lead or to follow.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use model::{Error, Result, Token};
+use vol::{ChunkGrid, Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
+
+/// A container that no rank changes.
+pub(crate) struct Reading(pub(crate) Arc<dyn Container>);
+
+fn refused() -> Error {
+    Error::denied("change container").with("problem", "it is open to read")
+}
+
+impl Replica for Reading {
+    fn container(&self) -> &Arc<dyn Container> {
+        &self.0
+    }
+
+    fn changes(&self) -> Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
+    fn apply(&self, _changes: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn place(&self, _op: &OpPlacement) -> Result<Placement> {
+        Err(refused())
+    }
+
+    fn allocate(&self, _op: &OpPlacement) -> Result<()> {
+        Err(refused())
+    }
+
+    fn filtered(&self, _dataset: Token) -> Result<Option<ChunkGrid>> {
+        Err(refused())
+    }
+
+    fn load_chunk(&self, _dataset: Token, _chunk_coords: &[u64]) -> Result<Vec<u8>> {
+        Err(refused())
+    }
+
+    fn encode_chunk(&self, _dataset: Token, _coords: &[u64], _chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+        Err(refused())
+    }
+
+    fn allocate_chunks(&self, _dataset: Token, _chunks: &[NewChunk]) -> Result<Vec<u64>> {
+        Err(refused())
+    }
+
+    fn fresh(&self, _range: Range<u64>) -> Vec<Range<u64>> {
+        Vec::new()
+    }
+
+    fn write(&self, _pieces: &[(u64, &[u8])]) -> Result<()> {
+        Err(refused())
+    }
+
+    fn keep(&self, _pieces: &[(u64, &[u8])]) -> Result<()> {
+        Err(refused())
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        0
+    }
+
+    fn take_kept(&self) -> Vec<LeaderBytes> {
+        Vec::new()
+    }
+
+    fn end_write(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn elements_changed(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! Transfers of elements: of one rank alone, and of all together.
+
+use algorithms::transfer::Elements;
+use model::convert::Conversions;
+use model::heap::Heap;
+use model::{Error, Kind, Reference, Result, Selection, Token};
+use protocol::wire;
+use vol::{ChunkGrid, Collective, Container, LeaderBytes, OpPlacement, OpRead, OpWrite, Placement, Transfer};
+
+use crate::group::Group;
+use crate::placed;
+use crate::ranks::{Call, TransferCall, hash_of, of_first};
+
+/// How elements of one dataset get to the file.
+enum Way {
+    /// They lie in the file as they are.
+    Placed(Placement),
+    /// They are in chunks with filters, each of which has an owner.
+    Filtered(ChunkGrid),
+    /// Rank 0 writes them.
+    Shipped,
+}
+
+/// Elements on their way to rank 0: the dataset, the selection and the bytes.
+pub(crate) type Shipped = Vec<(Token, (Selection, Vec<u8>))>;
+
+impl Group {
+    /// Returns how elements get to the file.
+    fn way(&self, write: &OpWrite<'_>) -> Result<Way> {
+        let op = OpPlacement { dataset: write.dataset, selection: write.selection.clone() };
+        match self.replica.place(&op) {
+            Ok(placement) => {
+                check_size(write, &placement.dims, placement.element_bytes)?;
+                Ok(Way::Placed(placement))
+            }
+            // More chunks than a placement may have are better left to rank 0.
+            Err(error) if error.kind() == Kind::Limit => Ok(Way::Shipped),
+            Err(error) if error.kind() == Kind::Unsupported => self.way_of_others(write),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns how elements get to the file that do not lie there as they are.
+    fn way_of_others(&self, write: &OpWrite<'_>) -> Result<Way> {
+        let Some(grid) = self.replica.filtered(write.dataset)? else { return Ok(Way::Shipped) };
+        write.selection.validate(&grid.dims)?;
+        check_size(write, &grid.dims, grid.element_bytes)?;
+        Ok(Way::Filtered(grid))
+    }
+
+    /// Writes elements of this rank, without a word to the others.
+    pub(crate) fn write_alone(&self, writes: &[OpWrite<'_>]) -> Result<()> {
+        if !self.is_writable {
+            return Err(Error::denied("write elements").with("problem", "the container is open to read"));
+        }
+        let ways = writes.iter().map(|write| self.way(write)).collect::<Result<Vec<_>>>()?;
+        for (write, way) in writes.iter().zip(&ways) {
+            let Way::Placed(placement) = way else { return Err(collective_only()) };
+            let for_leader = placed::write(&*self.replica, placement, write.selection, write.from)?;
+            self.keep(&for_leader)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps bytes for the next collective call, as far as they may wait.
+    fn keep(&self, pieces: &[LeaderBytes]) -> Result<()> {
+        let more: u64 = pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
+        if more > 0 && self.replica.kept_bytes() + more > self.kept_bytes_max {
+            let error = Error::limit("write committed elements independently").with("bytes", more);
+            return Err(error.with("limit", self.kept_bytes_max).with("help", "flush the file before"));
+        }
+        let pieces: Vec<_> = pieces.iter().map(|piece| (piece.at, piece.bytes.as_slice())).collect();
+        self.replica.keep(&pieces)
+    }
+
+    /// Agrees on a write, and gives space to all elements. Returns how they get to the file; the inner result is the leader's.
+    fn begin_write(&self, writes: &[OpWrite<'_>]) -> Result<(Vec<Way>, Result<()>)> {
+        let ways = writes.iter().map(|write| self.way(write)).collect::<Result<Vec<_>>>();
+        let is_missing = |way: &Way| matches!(way, Way::Placed(placement) if placed::has_missing(placement));
+        let missing = ways.as_ref().is_ok_and(|ways| ways.iter().any(is_missing));
+        let ready = self.check_writable().and_then(|()| ways.as_ref().map(drop).map_err(Clone::clone));
+        let hash = hash_of(writes.iter().map(|write| write.dataset.0).collect::<Vec<_>>());
+        let call = Call::Transfer(TransferCall::Write);
+        let (handed, is_missing) = self.begin_with(call, hash, ready, missing)?;
+        if !is_missing {
+            return Ok((ways?, handed));
+        }
+        self.allocate(writes, handed)?;
+        Ok((writes.iter().map(|write| self.way(write)).collect::<Result<_>>()?, Ok(())))
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        match self.is_writable {
+            true => Ok(()),
+            false => Err(Error::denied("write elements").with("problem", "the container is open to read")),
+        }
+    }
+
+    /// Rank 0 gives space to the elements of all ranks.
+    fn allocate(&self, writes: &[OpWrite<'_>], handed: Result<()>) -> Result<()> {
+        let own: Vec<_> = writes.iter().map(|write| (write.dataset, write.selection.clone())).collect();
+        let all = self.ranks.0.gather(0, &wire::to_bytes(&own)?)?;
+        let allocate = |_: &dyn Container| {
+            handed?;
+            for bytes in &all {
+                for (dataset, selection) in wire::from_bytes::<Vec<(Token, Selection)>>(bytes)? {
+                    match self.replica.allocate(&OpPlacement { dataset, selection }) {
+                        Err(error) if error.kind() != Kind::Unsupported => return Err(error),
+                        _ => {}
+                    }
+                }
+            }
+            Ok(Vec::new())
+        };
+        self.lead(allocate).map(drop)
+    }
+
+    /// Writes what this rank may, and returns what rank 0 must: bytes, and elements.
+    fn write_own(&self, writes: &[OpWrite<'_>], ways: &[Way]) -> Result<(Vec<LeaderBytes>, Shipped)> {
+        let (mut for_leader, mut shipped) = (Vec::new(), Vec::new());
+        for (write, way) in writes.iter().zip(ways) {
+            match way {
+                Way::Placed(placement) => {
+                    for_leader.extend(placed::write(&*self.replica, placement, write.selection, write.from)?);
+                }
+                Way::Filtered(_) => {}
+                Way::Shipped if write.from.is_empty() => {}
+                Way::Shipped => {
+                    shipped.push((write.dataset, (write.selection.clone(), write.from.to_vec())));
+                }
+            }
+        }
+        Ok((for_leader, shipped))
+    }
+
+    /// Rank 0 writes what the others may not.
+    pub(crate) fn write_by_first(&self, for_leader: Vec<LeaderBytes>, shipped: &Shipped) -> Result<()> {
+        let written = self.to_leader(for_leader)?;
+        let all = self.ranks.0.gather(0, &wire::to_bytes(shipped)?)?;
+        let write = |container: &dyn Container| {
+            written?;
+            for bytes in &all {
+                for (dataset, (selection, from)) in wire::from_bytes::<Shipped>(bytes)? {
+                    let write = OpWrite { dataset, selection: &selection, from: &from };
+                    of_first(container.dataset_write(&[write]))?;
+                }
+            }
+            Ok(Vec::new())
+        };
+        self.lead(write).map(drop)
+    }
+}
+
+fn collective_only() -> Error {
+    Error::unsupported("write elements independently").with(
+        "problem",
+        "elements with filters, or that are not in the file as they are, are written collectively",
+    )
+}
+
+fn check_size(write: &OpWrite<'_>, dims: &[u64], element_bytes: u32) -> Result<()> {
+    let count = write.selection.element_count(dims)?;
+    match count.checked_mul(element_bytes.into()) == Some(write.from.len() as u64) {
+        true => Ok(()),
+        false => Err(Error::invalid("write dataset")
+            .with("elements", count)
+            .with("buffer bytes", write.from.len())),
+    }
+}
+
+/// One rank's elements with values: the selection, the elements, the bytes and the references of their heap.
+type Values = ((Selection, Vec<u8>), (Vec<u8>, Vec<Reference>));
+
+impl Collective for Group {
+    fn read_all(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
+        let _turn = self.turn.write();
+        let hash = hash_of(reads.iter().map(|read| read.dataset.0).collect::<Vec<_>>());
+        self.ranks.agree(Call::Transfer(TransferCall::Read), hash, 0, self.check())?;
+        self.ranks.end(0, self.container().dataset_read(reads)).map(drop)
+    }
+
+    fn write_all(&self, writes: &[OpWrite<'_>]) -> Result<()> {
+        let _turn = self.turn.write();
+        let (ways, handed) = self.begin_write(writes)?;
+        let written = self.write_own(writes, &ways);
+        let written = written.and_then(|written| self.replica.end_write().map(|()| written));
+        let for_first = written.as_ref().map_or(0, |(bytes, shipped)| bytes.len() + shipped.len());
+        let done = handed.and_then(|()| written.as_ref().map(drop).map_err(Clone::clone));
+        let all = self.ranks.end(for_first as u64, done)?;
+        if all.iter().any(|count| *count > 0) {
+            let (for_leader, shipped) = written?;
+            self.write_by_first(for_leader, &shipped)?;
+        }
+        for (write, way) in writes.iter().zip(&ways) {
+            if let Way::Filtered(grid) = way {
+                self.write_filtered(write, grid)?;
+            }
+        }
+        self.replica.elements_changed()
+    }
+
+    fn write_values_all(
+        &self,
+        dataset: Token,
+        selection: &Selection,
+        values: &[u8],
+        heap: &Heap,
+    ) -> Result<()> {
+        let _turn = self.turn.write();
+        let hash = hash_of(dataset.0);
+        let call = Call::Transfer(TransferCall::WriteValues);
+        let handed = self.begin(call, hash, self.check_writable())?;
+        let (bytes, references) = heap.parts();
+        let own = ((selection.clone(), values.to_vec()), (bytes.to_vec(), references.to_vec()));
+        let all = self.ranks.0.gather(0, &wire::to_bytes::<Values>(&own)?)?;
+        let write = |container: &dyn Container| {
+            handed?;
+            let info = container.dataset_info(dataset)?;
+            let memory = info.datatype.memory_type();
+            for bytes in &all {
+                let ((selection, values), (heap, references)) = wire::from_bytes::<Values>(bytes)?;
+                let elements = Elements {
+                    container,
+                    dataset,
+                    file_type: &info.datatype,
+                    space: &info.space,
+                    selection: &selection,
+                    conversions: &Conversions::default(),
+                    transfer: Transfer::Independent,
+                };
+                of_first(elements.write(&memory, &values, &mut Heap::from_parts(heap, references)))?;
+            }
+            Ok(Vec::new())
+        };
+        self.lead(write).map(drop)
+    }
+}

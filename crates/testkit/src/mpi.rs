@@ -1,0 +1,27 @@
+//! Programs of several processes under `mpirun`, whichever library it belongs to.
+
+use std::process::Command;
+
+/// Returns a command that runs a program in several processes, without the program. `outlives` leaves the others alone when
+/// one dies. `None` if there is no `mpirun`; see [`missing`](crate::oracles::missing).
+#[track_caller]
+pub fn mpirun(processes: usize, outlives: bool) -> Option<Command> {
+    let version =
+        Command::new("mpirun").arg("--version").output().ok().filter(|output| output.status.success());
+    let Some(version) = version else {
+        crate::oracles::missing("mpirun");
+        return None;
+    };
+    let text = String::from_utf8_lossy(&version.stdout);
+    let is_open_mpi = text.contains("Open MPI") || text.contains("OpenRTE");
+    let mut command = Command::new("mpirun");
+    match (is_open_mpi, outlives) {
+        (true, true) => command.args(["--allow-run-as-root", "--oversubscribe", "--enable-recovery"]),
+        (true, false) => command.args(["--allow-run-as-root", "--oversubscribe"]),
+        // MPICH and its relatives take as many processes as they are asked for.
+        (false, true) => command.arg("-disable-auto-cleanup"),
+        (false, false) => &mut command,
+    };
+    command.args(["-n", &processes.to_string()]);
+    Some(command)
+}
