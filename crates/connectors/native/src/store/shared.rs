@@ -319,7 +319,8 @@ impl Shared {
         let piece = |range: &Range<u64>| {
             let mut bytes = vec![0; (range.end - range.start) as usize];
             let at = Address(range.start.saturating_sub(self.base));
-            self.read(at, &mut bytes).map_err(|e| Error::io("read changes", &e).at(at.0))?;
+            self.read(PageKind::Metadata, at, &mut bytes)
+                .map_err(|e| Error::io("read changes", &e).at(at.0))?;
             Ok((range.start, bytes))
         };
         let pieces = staged.ranges.iter().map(piece).collect::<Result<_>>()?;
