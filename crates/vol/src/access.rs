@@ -163,6 +163,8 @@ pub struct FileAccess {
     pub stack: Option<String>,
     /// Oldest generation whose structures are written, where there is a choice.
     pub version_low: LibVersion,
+    /// Newest generation whose structures are written; what needs newer ones is refused. `None` is any.
+    pub version_high: Option<LibVersion>,
     /// Bytes of decoded chunks kept for each container; `None` is the connector's default.
     pub chunk_cache_bytes: Option<u64>,
     /// Bytes of metadata kept in memory for each container; `None` is 64 MiB.

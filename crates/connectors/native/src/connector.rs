@@ -7,7 +7,7 @@ use model::properties::FileCreate;
 use model::{Error, Result};
 use vol::{
     Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, Extension, ExtensionInfo,
-    FileAccess, Registered, Replicas,
+    FileAccess, LibVersion, Registered, Replicas,
 };
 
 use crate::chunk::cache::CACHE_BYTES;
@@ -314,6 +314,7 @@ pub(crate) fn open_core(
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
         metadata_cache_bytes,
         low: access.version_low,
+        high: access.version_high.unwrap_or(LibVersion::LATEST),
         placement: access.placement,
         durability: access.durability,
         cache_image: access.metadata_cache_image,

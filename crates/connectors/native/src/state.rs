@@ -47,6 +47,8 @@ pub(crate) struct Options {
     pub(crate) metadata_cache_bytes: u64,
     /// Oldest generation whose structures are written.
     pub(crate) low: LibVersion,
+    /// Newest generation whose structures are written.
+    pub(crate) high: LibVersion,
     /// Where new space is taken.
     pub(crate) placement: FilePlacement,
     pub(crate) durability: Durability,
@@ -82,6 +84,7 @@ impl Core {
         if options.writable {
             let write = WriteOptions {
                 low: options.low,
+                high: options.high,
                 dirty_bytes_max: options.metadata_cache_bytes / 4 * 2,
                 chunks_bytes_max: options.chunk_cache_bytes,
                 policy: core.policy()?.with_placement(options.placement),

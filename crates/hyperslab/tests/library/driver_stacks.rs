@@ -10,7 +10,7 @@ use hyperslab::{File, FileAccess, Kind};
 use testkit::Folder;
 
 /// Drivers with their parameters; `DIR` stands for the folder of a test.
-const DRIVERS: [&str; 16] = [
+const DRIVERS: [&str; 18] = [
     "posix",
     "core",
     "direct",
@@ -27,6 +27,8 @@ const DRIVERS: [&str; 16] = [
     "splitter{inner=split}",
     "splitter{inner=onion{page_bytes=512},wo=subfiling{subfiles=2}}",
     "log{to=DIR/log.txt,inner=splitter{inner=multi}}",
+    "onion{inner=direct}",
+    "log{to=DIR/log.txt,inner=subfiling{stripe_bytes=1000,subfiles=3}}",
 ];
 
 fn access(driver: &str, folder: &Folder, version: LibVersion) -> FileAccess {

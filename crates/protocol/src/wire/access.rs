@@ -103,7 +103,7 @@ impl Wire for Parameters {
 }
 
 /// All but the resolver, the hook and the account of memory, which come back as `None`, where space is taken,
-/// logs, cache images and how pages and writes are buffered: the other end decides that.
+/// the newest version, logs, cache images and how pages and writes are buffered: the other end decides that.
 impl Wire for FileAccess {
     fn put(&self, out: &mut Vec<u8>) -> Result<()> {
         let FileAccess {
@@ -114,6 +114,7 @@ impl Wire for FileAccess {
             driver,
             stack,
             version_low,
+            version_high: _,
             chunk_cache_bytes,
             metadata_cache_bytes,
             metadata_cache_log: _,

@@ -407,9 +407,9 @@ api! { FILE:
         super::cache::vfd_handle(&file).map(|pointer| handle.put(pointer))
     }
 
-    /// Closes files that external links led to: none is kept open.
+    /// Closes files that external links led to and that are kept open.
     fn H5Fclear_elink_file_cache(id: hid_t) -> herr_t {
-        handles::file(id).map(drop)
+        handles::file(id)?.shared.clear_external()
     }
 
     /// Files are written in the versions that their bounds ask for: nothing is converted.

@@ -71,6 +71,8 @@ pub struct SharedFile {
     pub(crate) no_attributes_hint: AtomicBool,
     /// Files that are mounted on groups.
     pub(crate) mounts: Mutex<Vec<MountPoint>>,
+    /// Files that external links led to, the last one last, which stay open (`H5Pset_elink_file_cache_size`).
+    external_files: Mutex<Vec<Arc<SharedFile>>>,
     /// The process that opened it, or the one that this one was forked from.
     generation: u32,
 }
@@ -127,6 +129,7 @@ impl SharedFile {
             is_swmr: AtomicBool::new(opened.is_swmr),
             no_attributes_hint: AtomicBool::new(false),
             mounts: Mutex::default(),
+            external_files: Mutex::default(),
             generation: system::process::generation(),
         });
         let mut open = OPEN.lock();
@@ -139,6 +142,29 @@ impl SharedFile {
     /// Returns the container.
     pub fn container(&self) -> &Arc<dyn Container> {
         &self.container
+    }
+}
+
+impl SharedFile {
+    /// Keeps a file that an external link led to open. Of too many, the one that was used longest ago is closed.
+    fn cache_external(&self, file: &Arc<SharedFile>) -> Fallible<()> {
+        let count_max = self.values.read().external_file_cache as usize;
+        let mut files = self.external_files.lock();
+        files.retain(|other| !Arc::ptr_eq(other, file));
+        files.push(file.clone());
+        let surplus = files.len().saturating_sub(count_max);
+        let closed: Vec<_> = files.drain(..surplus).collect();
+        drop(files);
+        closed.into_iter().try_for_each(close_container)
+    }
+
+    /// Closes the files that external links led to, and those that they led to.
+    fn clear_external(&self) -> Fallible<()> {
+        let files = std::mem::take(&mut *self.external_files.lock());
+        files.into_iter().try_for_each(|file| {
+            file.clear_external()?;
+            close_container(file)
+        })
     }
 }
 
@@ -222,6 +248,7 @@ pub(crate) fn close_file(id: hid_t, file: Arc<FileHandle>) -> Fallible<()> {
     }
     if is_last {
         mounts::unmount_all(&file);
+        shared.clear_external()?;
     }
     drop(file);
     close_container(shared)
@@ -255,7 +282,7 @@ pub(crate) fn close_all() {
             mounts::unmount_all(&file);
             let shared = file.shared.clone();
             drop(file);
-            if let Err(failure) = close_container(shared) {
+            if let Err(failure) = shared.clear_external().and_then(|()| close_container(shared)) {
                 crate::h5e::write(
                     std::ptr::null_mut(),
                     &format!("a file could not be closed at exit: {}\n", failure.text),

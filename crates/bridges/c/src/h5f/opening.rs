@@ -116,6 +116,7 @@ fn file_access(values: &FileAccessValues, choice: &Choice, rules: &Arc<Rules>, i
         driver: choice.driver.clone(),
         stack: choice.stack.clone(),
         version_low: values.version_low,
+        version_high: Some(values.version_high),
         chunk_cache_bytes: None,
         metadata_cache_bytes: cache_bytes(values),
         metadata_cache_log: cache_log(values),
@@ -360,6 +361,9 @@ pub(crate) fn open_external(
         .into(),
         ..failure
     })?;
+    if !Arc::ptr_eq(&shared, &parent.shared) {
+        parent.shared.cache_external(&shared)?;
+    }
     Ok(FileHandle::new(shared, &name, intent))
 }
 

@@ -24,7 +24,7 @@ impl Writer {
         let bytes = op.space.element_count()?.saturating_mul(u64::from(datatype.size()));
         let bytes = bytes.within(self.reader.store.limits.metadata_bytes_max, "attribute")?;
         let part = match op.committed {
-            None => AttributePart { shared: false, bytes: datatype.encode(self.versions.datatype())? },
+            None => AttributePart { shared: false, bytes: self.versions.encode_datatype(&datatype)? },
             Some(token) => {
                 let at = Address(token.to_u64());
                 self.check_committed(at, &datatype)?;

@@ -1,7 +1,7 @@
 //! New files: a superblock and a root group.
 
 use files::{DataKind, DriverBlock, Handle};
-use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate, SpaceStrategy};
+use model::properties::{self, CreationOrder, FileCreate, GroupCreate, ObjectCreate, SpaceStrategy};
 use model::{Error, Result};
 use vol::LibVersion;
 
@@ -11,11 +11,13 @@ use crate::format::encode::btree1::group_key;
 use crate::format::encode::driver_info as encode_driver;
 use crate::format::encode::group as encode_group;
 use crate::format::encode::local_heap::Segment;
+use crate::format::encode::shared as encode_shared;
 use crate::format::encode::superblock as encode_superblock;
 use crate::format::file_space::FileSpace;
 use crate::format::group::{GroupInfo, LinkInfo, SymbolTable};
 use crate::format::header::{Message, Prefix, flag, kind};
 use crate::format::local_heap::LocalHeap;
+use crate::format::shared::SharedIndex;
 use crate::format::superblock::{Superblock, TreeK};
 use crate::format::symbol_table::Cached;
 use crate::format::{Address, Sizes};
@@ -25,6 +27,12 @@ use crate::space::{Policy, Space};
 pub(super) const GROUP_CAPACITY_BYTES: u64 = 120;
 /// The capacity for a group of the older style: a symbol table message, a time, and something more.
 pub(super) const OLD_GROUP_CAPACITY_BYTES: u64 = 24 + 16;
+
+/// Indexes of shared messages that a file has at most.
+const SHARED_INDEXES_MAX: usize = 8;
+/// With more messages an index becomes a tree, with fewer a list: libhdf5's defaults.
+const SHARED_LIST_MAX: u16 = 50;
+const SHARED_TREE_MIN: u16 = 40;
 
 /// A file that is being made: its superblock, and blocks with their places.
 struct NewFile<'a> {
@@ -60,7 +68,11 @@ fn is_old(create: &FileCreate, low: LibVersion) -> bool {
 fn superblock_version(create: &FileCreate, low: LibVersion, is_old: bool) -> u8 {
     let has_chunk_k = create.chunk_k != TreeK::default().chunk;
     match low {
-        LibVersion::Earliest if is_old && file_space(create).is_none() => u8::from(has_chunk_k),
+        LibVersion::Earliest
+            if is_old && file_space(create).is_none() && create.shared_indexes.is_empty() =>
+        {
+            u8::from(has_chunk_k)
+        }
         LibVersion::Earliest | LibVersion::V18 => 2,
         _ => 3,
     }
@@ -168,6 +180,10 @@ impl<'a> NewFile<'a> {
             let body = space.encode(self.superblock.sizes)?;
             messages.push(message(kind::FILE_SPACE, flag::NEVER_SHARE | flag::MARK_UNKNOWN, body));
         }
+        if !self.create.shared_indexes.is_empty() {
+            let body = self.shared_table()?;
+            messages.push(message(kind::SHARED_TABLE, flag::CONSTANT | flag::NEVER_SHARE, body));
+        }
         if messages.is_empty() {
             return Ok(());
         }
@@ -179,6 +195,26 @@ impl<'a> NewFile<'a> {
         self.blocks.push((at, prefix.encode_first_block(&messages)?));
         self.superblock.extension = Some(at);
         Ok(())
+    }
+
+    /// Places the table of indexes of shared messages, which are empty, and returns the message that leads to it.
+    fn shared_table(&mut self) -> Result<Vec<u8>> {
+        let index = |index: &properties::SharedIndex| SharedIndex {
+            message_types: index.message_types,
+            bytes_min: index.bytes_min,
+            is_tree: false,
+            list_max: SHARED_LIST_MAX,
+            tree_min: SHARED_TREE_MIN,
+            messages: 0,
+            index: None,
+            heap: None,
+        };
+        let (sizes, indexes) = (self.superblock.sizes, &self.create.shared_indexes);
+        let table = encode_shared::table(&indexes.iter().map(index).collect::<Vec<_>>(), sizes)?;
+        let count = indexes.len() as u8;
+        let at = self.place(table.len() as u64, DataKind::ObjectHeader);
+        self.blocks.push((at, table));
+        encode_shared::table_message(at, count, sizes)
     }
 
     fn root(&mut self) -> Result<()> {
@@ -277,8 +313,8 @@ pub(crate) fn check(create: &FileCreate) -> Result<()> {
             return invalid("B-tree K", k.into());
         }
     }
-    if !create.shared_indexes.is_empty() {
-        return unsupported("shared messages");
+    if create.shared_indexes.len() > SHARED_INDEXES_MAX {
+        return invalid("shared message indexes", create.shared_indexes.len() as u64);
     }
     let usable = |n: u8| matches!(n, 2 | 4 | 8);
     if usable(create.offset_bytes) && usable(create.length_bytes) {

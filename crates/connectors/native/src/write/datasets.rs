@@ -54,7 +54,7 @@ impl Writer {
     }
 
     pub(crate) fn datatype_commit(&mut self, op: &OpDatatypeCommit) -> Result<Address> {
-        let body = self.file_type(&op.datatype)?.encode(self.versions.datatype())?;
+        let body = self.versions.encode_datatype(&self.file_type(&op.datatype)?)?;
         let capacity = (body.len() as u64 + 6).max(24);
         let mut cached = CachedObject::new(
             &mut self.storage,
@@ -70,9 +70,10 @@ impl Writer {
     pub(crate) fn dataset_create(&mut self, op: &OpDatasetCreate) -> Result<Address> {
         let datatype = self.file_type(&op.datatype)?;
         let create = &op.create;
+        self.versions.check_layout(&create.layout)?;
         let layout = self.new_layout(op, &datatype)?;
         let (type_flags, type_body) = match op.committed {
-            None => (1, datatype.encode(self.versions.datatype())?),
+            None => (1, self.versions.encode_datatype(&datatype)?),
             Some(token) => {
                 let at = Address(token.to_u64());
                 self.check_committed(at, &datatype)?;

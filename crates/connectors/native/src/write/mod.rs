@@ -85,6 +85,8 @@ pub(crate) struct Writer {
 pub(crate) struct WriteOptions {
     /// Oldest generation whose structures are written.
     pub(crate) low: LibVersion,
+    /// Newest generation whose structures are written.
+    pub(crate) high: LibVersion,
     /// Bytes of changed objects that may wait in memory.
     pub(crate) dirty_bytes_max: u64,
     /// Bytes of changed chunks that may wait in memory.
@@ -98,7 +100,7 @@ pub(crate) struct WriteOptions {
 impl Writer {
     pub(crate) fn new(reader: Arc<Reader>, options: WriteOptions) -> Self {
         Writer {
-            versions: Versions { low: options.low },
+            versions: Versions { low: options.low, high: options.high },
             storage: Storage::new(&reader, options.policy, options.chunks_bytes_max / 2),
             objects: ObjectCache::new(reader.clone(), options.dirty_bytes_max),
             chunks: ChunkStore::new(options.chunks_bytes_max),

@@ -1,8 +1,9 @@
 //! Which version of each structure a generation of libhdf5 writes, where there is a choice.
 
 use model::dataspace::Version as SpaceVersion;
-use model::properties::{CreationOrder, ObjectCreate, PhaseChange};
+use model::properties::{CreationOrder, Layout, ObjectCreate, PhaseChange};
 use model::selection::SelectionVersion;
+use model::{Datatype, Error, Result};
 use vol::LibVersion;
 
 use crate::format::encode::header::PrefixOptions;
@@ -41,6 +42,8 @@ pub(crate) fn time_message() -> Vec<u8> {
 pub(crate) struct Versions {
     /// Oldest generation whose structures are written.
     pub(crate) low: LibVersion,
+    /// Newest generation whose structures are written.
+    pub(crate) high: LibVersion,
 }
 
 impl Versions {
@@ -55,6 +58,38 @@ impl Versions {
             LibVersion::V18 | LibVersion::V110 => 3,
             LibVersion::V112 | LibVersion::V114 => 4,
             LibVersion::V200 => 5,
+        }
+    }
+
+    /// Returns an error for a structure of a newer generation than may be written.
+    pub(crate) fn check(self, needed: LibVersion, what: &str) -> Result<()> {
+        if needed <= self.high {
+            return Ok(());
+        }
+        let error = Error::invalid(format!("write {what}")).with("needs", format!("{needed:?}"));
+        Err(error.with("high version bound", format!("{:?}", self.high)))
+    }
+
+    /// Returns a datatype message, of the version that its type needs.
+    pub(crate) fn encode_datatype(self, datatype: &Datatype) -> Result<Vec<u8>> {
+        let body = datatype.encode(self.datatype())?;
+        let needed = match body.first().map_or(0, |byte| byte >> 4) {
+            0..3 => LibVersion::Earliest,
+            3 => LibVersion::V18,
+            4 => LibVersion::V112,
+            _ => LibVersion::V200,
+        };
+        self.check(needed, "datatype")?;
+        Ok(body)
+    }
+
+    /// Returns an error for a layout of a newer generation than may be written.
+    pub(crate) fn check_layout(self, layout: &Layout) -> Result<()> {
+        match layout {
+            Layout::Virtual(_) | Layout::Chunked { edge_chunks_unfiltered: true, .. } => {
+                self.check(LibVersion::V110, "layout")
+            }
+            _ => Ok(()),
         }
     }
 

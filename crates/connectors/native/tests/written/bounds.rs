@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use hyperslab_native::NativeConnector;
-use model::datatype::ReferenceKind;
+use model::datatype::{ByteOrder, Complex, ReferenceKind};
 use model::properties::{AllocTime, DatasetCreate, FileCreate, Fill, FillValue, FilterSpec, Layout};
-use model::{Dataspace, Reference, Selection, UNLIMITED};
+use model::{Dataspace, Datatype, Kind, Reference, Selection, UNLIMITED};
 use testkit::generate::Generator;
 use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LibVersion, OpRead};
 
@@ -331,4 +331,29 @@ fn chunks_without_an_index_keep_what_is_written_after_growing() {
     let read = OpRead { dataset: d, selection: &Selection::All, into: &mut into };
     c.dataset_read(&mut [read]).unwrap();
     assert_eq!(into.chunks(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect::<Vec<_>>(), values);
+}
+
+#[test]
+fn what_needs_newer_structures_than_the_high_bound_is_refused() {
+    let folder = Folder::new("high_bound");
+    let path = folder.at("high.h5");
+    let access = FileAccess { version_high: Some(LibVersion::V18), ..FileAccess::write() };
+    let file = hyperslab::File::create_with(&path, &FileCreate::default(), &access, true).unwrap();
+    let (c, root) = (file.container(), file.container().info().unwrap().root);
+    let create = |layout: Layout, datatype: Datatype, name: &str| {
+        let create = DatasetCreate { layout, ..DatasetCreate::default() };
+        dataset(&**c, (root, name), datatype, simple(&[9]), create)
+    };
+    let chunked =
+        |edge_chunks_unfiltered| Layout::Chunked { shape: vec![2], edge_chunks_unfiltered, index: None };
+    create(chunked(false), ints(), "plain").unwrap();
+    for (layout, name) in [(chunked(true), "edges"), (Layout::Virtual(Vec::new()), "virtual")] {
+        assert_eq!(create(layout, ints(), name).unwrap_err().kind(), Kind::Invalid, "{name}");
+    }
+    let base = Box::new(Datatype::ieee_f64(ByteOrder::Little));
+    let complex = Datatype::Complex(Complex { base });
+    assert_eq!(create(Layout::Contiguous, complex, "complex").unwrap_err().kind(), Kind::Invalid);
+    file.close().unwrap();
+    let file = hyperslab::File::open(&path).unwrap();
+    assert_eq!(file.member_names().unwrap(), ["plain"]);
 }

@@ -1,8 +1,8 @@
 //! Files that store like messages once: changed by us, they stay whole for libhdf5.
 
 use model::Selection;
-use model::properties::DatasetCreate;
-use vol::{Access, Container, OpList};
+use model::properties::{DatasetCreate, FileCreate, SharedIndex};
+use vol::{Access, Container, FileAccess, LibVersion, OpList};
 
 use crate::life::{attribute, dataset, group, ints, member, put, simple};
 use crate::others::{Folder, assert_same, has_h5py, open, ours, python, theirs};
@@ -49,6 +49,30 @@ fn both_change_files_that_store_like_messages_once() {
         let path = folder.at(&format!("{libver}.h5"));
         python("shared.py", &["make", &path, libver]);
         for turn in 0..3 {
+            change(&path, &format!("ours {turn}"));
+            assert_same(&path, &theirs(&path), &ours(&path));
+            python("shared.py", &["change", &path, &format!("theirs {turn}")]);
+            assert_same(&path, &theirs(&path), &ours(&path));
+        }
+    }
+}
+
+#[test]
+fn libhdf5_shares_messages_in_a_file_of_ours() {
+    if !has_h5py() {
+        return;
+    }
+    let folder = Folder::new("shared_ours");
+    for low in [LibVersion::Earliest, LibVersion::V18, LibVersion::LATEST] {
+        let path = folder.at(&format!("{low:?}.h5"));
+        // Dataspaces, datatypes, fill values, filters and attributes.
+        let shared_indexes = vec![SharedIndex { message_types: 0x1f, bytes_min: 1 }];
+        let create = FileCreate { shared_indexes: shared_indexes.clone(), ..FileCreate::default() };
+        let access = FileAccess { version_low: low, ..FileAccess::write() };
+        let file = hyperslab::File::create_with(&path, &create, &access, true).unwrap();
+        assert_eq!(file.container().info().unwrap().create.shared_indexes, shared_indexes);
+        file.close().unwrap();
+        for turn in 0..2 {
             change(&path, &format!("ours {turn}"));
             assert_same(&path, &theirs(&path), &ours(&path));
             python("shared.py", &["change", &path, &format!("theirs {turn}")]);
