@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use model::Result;
 
-use super::Txn;
+use super::{Staged, Txn};
 
 /// The ranges that were staged since followers were told.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl Txn {
     }
 
     fn staged_ranges(&self) -> Vec<Range<u64>> {
-        let staged = self.staged.iter().flat_map(|staged| staged.iter());
+        let staged = self.staged.iter().flat_map(Staged::iter);
         let staged = staged.map(|(at, data)| at..at + data.len() as u64);
         staged.chain(self.journal.moves().map(|moved| moved.to..moved.to + moved.len)).collect()
     }
