@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
-"""HDF5 files behind real servers: nginx for HTTP, moto for S3, and a proxy that is slow and fails.
+"""HDF5 files behind real servers: nginx for HTTP, moto and Ceph's radosgw for S3, and a proxy that is slow and fails.
 
-usage: run.py HYPERSLAB          HYPERSLAB is the command; nginx, and moto_server from the environment, are started here
+usage: run.py HYPERSLAB [LIBRARY]      HYPERSLAB is the command, LIBRARY the C library, which reads with the driver ros3
+
+nginx and moto_server are started here, radosgw and Azure's emulator azurite where they are installed. What is not there is
+said. Emulators of Google's store in Python lack the interface that its clients in Rust use.
 
 Every command is run on the file here and on the same file behind a server, and must print the same. Requests are those that
 nginx logged; the bounds on them are those of docs/cloud.md.
 """
 
 import asyncio
+import base64
 import contextlib
+import email.utils
+import hmac
 import os
 import pathlib
 import random
@@ -19,12 +25,15 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 import boto3
 import h5py
 import numpy
 
 COMMAND = sys.argv[1]
+LIBRARY = sys.argv[2] if len(sys.argv) > 2 else None
+HERE = pathlib.Path(__file__).resolve().parent
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-cloud-"))
 FILES = WORK / "files"
 failures = []
@@ -174,28 +183,17 @@ class Proxy:
         writer.close()
 
 
-class Moto:
-    def __init__(self):
-        self.port = free_port()
-        self.process = subprocess.Popen(
-            ["moto_server", "-H", "127.0.0.1", "-p", str(self.port)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        wait_for(self.port)
-        self.endpoint = f"http://127.0.0.1:{self.port}"
-        self.env = dict(
-            AWS_ENDPOINT_URL=self.endpoint,
-            AWS_ACCESS_KEY_ID="access",
-            AWS_SECRET_ACCESS_KEY="secret-that-is-never-printed",
-            AWS_DEFAULT_REGION="us-east-1",
-        )
+class Bucket:
+    """A bucket of a server with the interface of S3."""
+
+    def __init__(self, env):
+        self.env, self.endpoint = env, env["AWS_ENDPOINT_URL"]
         self.client = boto3.client(
             "s3",
             endpoint_url=self.endpoint,
-            aws_access_key_id=self.env["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=self.env["AWS_SECRET_ACCESS_KEY"],
-            region_name="us-east-1",
+            aws_access_key_id=env["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=env["AWS_SECRET_ACCESS_KEY"],
+            region_name=env["AWS_DEFAULT_REGION"],
         )
         self.client.create_bucket(Bucket="bucket")
 
@@ -207,6 +205,40 @@ class Moto:
 
     def keys(self):
         return [entry["Key"] for entry in self.client.list_objects_v2(Bucket="bucket")["Contents"]]
+
+
+class Moto(Bucket):
+    checks_credentials = False
+
+    def __init__(self):
+        port = free_port()
+        self.process = subprocess.Popen(
+            ["moto_server", "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        wait_for(port)
+        super().__init__(
+            dict(
+                AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}",
+                AWS_ACCESS_KEY_ID="access",
+                AWS_SECRET_ACCESS_KEY="secret-that-is-never-printed",
+                AWS_DEFAULT_REGION="us-east-1",
+            )
+        )
+
+    def stop(self):
+        self.process.terminate()
+
+
+class Radosgw(Bucket):
+    checks_credentials = True
+    SCRIPT = HERE.parent.parent / "scripts" / "s3"
+
+    def __init__(self):
+        done = subprocess.run([self.SCRIPT, "up", WORK / "rados"], capture_output=True, check=True)
+        super().__init__(dict(line.split("=", 1) for line in done.stdout.decode().splitlines() if line.startswith("AWS_")))
+
+    def stop(self):
+        subprocess.run([self.SCRIPT, "down", WORK / "rados"], capture_output=True)
 
 
 # What is checked.
@@ -303,19 +335,20 @@ def cached(nginx):
             check("a cache on disk answers all but the first request", requests <= count, f"{requests} requests")
 
 
-def s3(moto):
-    env = moto.env
+def s3(bucket):
+    env = bucket.env
     for name in ("mixed.h5", "list.h5", "empty.h5"):
-        moto.put(name, FILES / name)
+        bucket.put(name, FILES / name)
         same_output(name, f"s3://bucket/{name}", env)
     copy = "s3://bucket/folder/copy.h5"
     run("copy", str(FILES / "mixed.h5"), copy, env=env)
-    (WORK / "back.h5").write_bytes(moto.get("folder/copy.h5"))
+    (WORK / "back.h5").write_bytes(bucket.get("folder/copy.h5"))
     with h5py.File(WORK / "back.h5") as f:
         check("h5py reads what was uploaded", f["run/deflated"][-1] == 10**6 - 1 and f["run"].attrs["unit"] == "K")
     run("diff", str(FILES / "mixed.h5"), copy, env=env)
-    run("copy", "s3://bucket/mixed.h5", f"object:{WORK}/store", env=env)
-    run("diff", str(FILES / "mixed.h5"), f"object:{WORK}/store")
+    store = f"object:{tempfile.mkdtemp(dir=WORK)}/store"
+    run("copy", "s3://bucket/mixed.h5", store, env=env)
+    run("diff", str(FILES / "mixed.h5"), store)
     text = run("copy", str(FILES / "list.h5"), copy, env=env, status=1)
     check("an object is not replaced unasked", b"exists" in text, text.decode().strip()[:160])
     run("diff", str(FILES / "mixed.h5"), copy, env=env)
@@ -323,18 +356,81 @@ def s3(moto):
     run("diff", str(FILES / "list.h5"), copy, env=env)
     run("copy", str(FILES / "window.h5"), "s3://bucket/large.h5", env=env)
     run("diff", str(FILES / "window.h5"), "s3://bucket/large.h5", env=env)
-    keys = moto.keys()
+    keys = bucket.keys()
     check("an upload in parts leaves nothing behind", not any("partial" in key for key in keys), str(keys))
     wrong = dict(env, AWS_ENDPOINT_URL="http://127.0.0.1:1")
     text = run("ls", "s3://bucket/mixed.h5", env=wrong, status=1)
     check("secrets are not printed", b"never-printed" not in text, text.decode().strip()[:160])
     endpoint = {name: value for name, value in env.items() if name != "AWS_ENDPOINT_URL"}
-    run("ls", f"s3://bucket/mixed.h5?endpoint={moto.endpoint}", env=endpoint)
+    run("ls", f"s3://bucket/mixed.h5?endpoint={bucket.endpoint}", env=endpoint)
+
+
+def ros3(bucket):
+    """h5py on the C library, with the driver of libhdf5 for S3."""
+    env = dict(os.environ, **bucket.env, LD_PRELOAD=LIBRARY, ROS3_ID=bucket.env["AWS_ACCESS_KEY_ID"])
+    env["ROS3_KEY"] = bucket.env["AWS_SECRET_ACCESS_KEY"]
+    env["ROS3_IS_CHECKED"] = "1" if bucket.checks_credentials else ""
+    arguments = [sys.executable, "-W", "ignore", HERE / "ros3.py", LIBRARY, bucket.endpoint, "bucket", "mixed.h5"]
+    done = subprocess.run(arguments, capture_output=True, env=env)
+    expected = f"{sum(range(10**6))} K\n"
+    check("h5py reads with the driver ros3", done.stdout.decode() == expected, done.stderr.decode()[-300:])
+
+
+def azure():
+    """Azure Blob Storage, on Microsoft's emulator."""
+    emulator = shutil.which("azurite-blob")
+    if emulator is None:
+        return print("SKIPPED Azure Blob Storage: npm install -g azurite")
+    port, account = free_port(), "devstoreaccount1"
+    # The emulator's account and key are the same everywhere.
+    key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+    arguments = ["--silent", "--skipApiVersionCheck", "--inMemoryPersistence", "--blobPort", str(port)]
+    process = subprocess.Popen([emulator, *arguments], cwd=WORK, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    endpoint = f"http://127.0.0.1:{port}/{account}"
+    env = dict(AZURE_STORAGE_ACCOUNT_NAME=account, AZURE_STORAGE_ACCOUNT_KEY=key)
+    try:
+        wait_for(port)
+        azure_container(endpoint, account, key)
+        other_store("az", f"az://bucket/copy.h5?endpoint={endpoint}", env)
+    finally:
+        process.terminate()
+
+
+def azure_container(endpoint, account, key):
+    """Creates the container: a request with the signature of a shared key."""
+    date = email.utils.formatdate(usegmt=True)
+    headers = f"x-ms-date:{date}\nx-ms-version:2021-08-06\n"
+    text = f"PUT{chr(10) * 12}{headers}/{account}/{account}/bucket\nrestype:container"
+    signature = base64.b64encode(hmac.digest(base64.b64decode(key), text.encode(), "sha256")).decode()
+    request = urllib.request.Request(f"{endpoint}/bucket?restype=container", method="PUT", data=b"")
+    for name, value in [("x-ms-date", date), ("x-ms-version", "2021-08-06"), ("Content-Length", "0")]:
+        request.add_header(name, value)
+    request.add_unredirected_header("Content-type", "")
+    request.add_header("Authorization", f"SharedKey {account}:{signature}")
+    urllib.request.urlopen(request).read()
+
+
+def other_store(name, url, env):
+    run("copy", str(FILES / "mixed.h5"), url, env=env)
+    run("diff", str(FILES / "mixed.h5"), url, env=env)
+    text = run("copy", str(FILES / "list.h5"), url, env=env, status=1)
+    check(f"{name}: an object is not replaced unasked", b"exists" in text, text.decode().strip()[:160])
+    run("copy", "--overwrite", str(FILES / "window.h5"), url, env=env)
+    run("diff", str(FILES / "window.h5"), url, env=env)
+
+
+def on_s3(server):
+    try:
+        s3(server)
+        if LIBRARY:
+            ros3(server)
+    finally:
+        server.stop()
 
 
 def main():
     make_files()
-    nginx, moto = Nginx(), Moto()
+    nginx = Nginx()
     try:
         for name in ("mixed.h5", "list.h5", "list-paged.h5", "empty.h5"):
             same_output(name, nginx.url(name))
@@ -344,10 +440,14 @@ def main():
         refused(nginx)
         replaced(nginx)
         cached(nginx)
-        s3(moto)
+        on_s3(Moto())
+        if shutil.which("radosgw"):
+            on_s3(Radosgw())
+        else:
+            print("SKIPPED radosgw: its packages are not installed")
+        azure()
     finally:
         nginx.process.terminate()
-        moto.process.terminate()
         shutil.rmtree(WORK, ignore_errors=True)
     sys.exit(f"{len(failures)} failed: {failures}" if failures else 0)
 

@@ -4,7 +4,7 @@ use model::datatype::ReferenceKind;
 use model::{Dataspace, Error, Limits, Reference, ReferenceTarget, Result, Selection, Within};
 use vol::DatasetInfo;
 
-/// An error unless the selection fits the extent and the buffer has space for exactly its elements.
+/// Returns an error unless the selection fits the extent and the buffer has space for exactly its elements.
 pub fn transfer(info: &DatasetInfo, selection: &Selection, buffer_bytes: usize) -> Result<()> {
     let count = match &info.space {
         Dataspace::Null => 0,
@@ -19,7 +19,7 @@ pub fn transfer(info: &DatasetInfo, selection: &Selection, buffer_bytes: usize) 
     }
 }
 
-/// An error unless a descriptor of this kind can hold the reference: the old kinds say one thing, about their own container.
+/// Returns an error unless a descriptor of this kind can hold the reference: the old kinds say one thing, about their own container.
 pub fn reference(kind: ReferenceKind, reference: &Reference) -> Result<()> {
     let is_fitting = match (kind, &reference.target) {
         (_, ReferenceTarget::Null) => true,

@@ -180,7 +180,7 @@ impl StoredRuns {
         });
     }
 
-    /// Elements that are stored.
+    /// Returns the number of elements that are stored.
     pub fn len(&self) -> u64 {
         self.runs.iter().map(|(_, len)| len).sum()
     }

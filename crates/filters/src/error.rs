@@ -54,7 +54,7 @@ impl Error {
         self.kind
     }
 
-    /// Number of the filter that failed.
+    /// Returns the number of the filter that failed.
     pub fn filter(&self) -> FilterId {
         self.filter
     }

@@ -3,6 +3,8 @@
 //! Register them in a [`Registry`], and create and open files with [`File::create_in`](crate::File::create_in) and
 //! [`File::open_in`](crate::File::open_in). Programs that do so are in `examples/extend`.
 
+#[cfg(feature = "cloud")]
+pub use cloud::{ConfiguredS3Driver, S3Credentials, S3Settings};
 pub use files::{
     Created, DataKind, Driver, DriverBlock, DriverInfo, Drivers, File as DriverFile, Handle as DriverHandle,
     Identity, Lock, MemberRange, MemberRanges, MemberStart, Memory, Mode, NamedDriver, Onion, Parameters,

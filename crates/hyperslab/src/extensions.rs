@@ -8,6 +8,7 @@ pub use layers::stats::{StatsJson, StatsRows, StatsTable};
 pub use log::{CheckRepack, CompactLog, LogStatisticsText};
 #[cfg(feature = "native")]
 pub use native::{
-    FileImage, FileMetadata, LinkStorage, ObjectMetadata, OverwriteInPlace, Repartition, StoredChunk,
-    repartition,
+    EvictObject, FileImage, FileMetadata, LinkStorage, LogMetadataCache, MetadataCache, ObjectMetadata,
+    OverwriteInPlace, PageBufferStatistics, RemoteRequests, Repartition, ResetMetadataCacheCounts,
+    ResetPageBufferStatistics, SetMetadataCacheBytes, StoredChunk, repartition,
 };

@@ -72,7 +72,7 @@ impl Group {
         ObjectHandle::open(Object::new(session, token, ObjectPath::start("")))
     }
 
-    /// Number and storage of links.
+    /// Returns the number and storage of links.
     pub fn group_info(&self) -> Result<GroupInfo> {
         self.session.container.group_info(self.token)
     }

@@ -18,7 +18,7 @@ pub enum Conversion {
 }
 
 impl Conversion {
-    /// An error where elements of two types differ by more than this.
+    /// Returns an error where elements of two types differ by more than this.
     fn check(self, memory: &Datatype, stored: &Datatype) -> Result<()> {
         let stored = stored.memory_type();
         let allowed = match self {

@@ -8,7 +8,7 @@ use dir::{Dir, Info, Open, Sync};
 use model::{Error, Result, Within};
 use vol::{Durability, FileAccess};
 
-/// An error for what only other connectors can do.
+/// Returns an error for what only other connectors can do.
 pub fn check_access(engine: Option<&str>, access: &FileAccess) -> Result<()> {
     let lacked = [
         engine.map(|engine| format!("engine {engine}")),

@@ -53,7 +53,7 @@ fn id_bytes(id: &str) -> [u8; 16] {
     uuid.unwrap_or_else(|| digest(id.as_bytes()))
 }
 
-/// Bytes in the form of a UUID.
+/// Returns the bytes in the form of a UUID.
 pub fn uuid(bytes: &[u8; 16]) -> String {
     let digits = hex(bytes);
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
@@ -82,7 +82,7 @@ impl Ids {
         self.salted(token.0)
     }
 
-    /// The token of [`Ids::to_stored`].
+    /// Returns the token of [`Ids::to_stored`].
     pub fn of_stored(&self, bytes: [u8; 16]) -> Token {
         Token(self.salted(bytes))
     }

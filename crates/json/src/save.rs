@@ -67,7 +67,7 @@ fn sizes(space: &Dataspace) -> Result<Vec<usize>> {
 }
 
 impl Saver<'_> {
-    /// Elements in the file datatype as JSON, in lists of lists.
+    /// Returns the elements in the file datatype as JSON, in lists of lists.
     fn values(&self, datatype: &Datatype, dims: &[usize], raw: &[u8]) -> Result<Value<'static>> {
         let (memory, mut heap) = (datatype.memory_type(), Heap::new());
         let none = Conversions::default();

@@ -95,12 +95,12 @@ impl Dataspace {
         }
     }
 
-    /// Number of dimensions.
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.dims().len()
     }
 
-    /// Elements in the extent; an error where the product exceeds 64 bits.
+    /// Returns the number of elements in the extent; an error where the product exceeds 64 bits.
     pub fn element_count(&self) -> Result<u64> {
         match self {
             Dataspace::Null => Ok(0),

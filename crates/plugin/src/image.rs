@@ -8,7 +8,7 @@ use model::{Error, Result};
 /// Larger files are no plugins.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// An error unless the file names the symbol and, where it is of the format that we know, is whole.
+/// Returns an error unless the file names the symbol and, where it is of the format that we know, is whole.
 pub(crate) fn check(path: &Path, symbol: &str) -> Result<()> {
     let failed = |e: std::io::Error| Error::io("read library", &e);
     let length = std::fs::metadata(path).map_err(failed)?.len();

@@ -21,7 +21,7 @@ unsafe impl Send for Remote {}
 unsafe impl Sync for Remote {}
 
 impl Remote {
-    /// An object that was given to us to keep; `None` where it is none.
+    /// Returns an object that was given to us to keep; `None` where it is none.
     ///
     /// # Safety
     /// The object keeps to the interface, and one holder is counted for us.
@@ -29,7 +29,7 @@ impl Remote {
         object.call.map(|_| Remote(object))
     }
 
-    /// An object that was lent to us.
+    /// Returns an object that was lent to us.
     ///
     /// # Safety
     /// The pointer is null or that of an object that keeps to the interface.

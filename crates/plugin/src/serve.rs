@@ -10,7 +10,7 @@ use crate::abi;
 use crate::call::{Message, Reply, broken};
 use crate::object::Remote;
 
-/// The bytes of a slice that may be nowhere where it is empty.
+/// Returns the bytes of a slice that may be nowhere where it is empty.
 ///
 /// # Safety
 /// Where `length` is not 0, `data` points to so many initialised values that stay for `'a`.
@@ -24,7 +24,7 @@ unsafe fn slice<'a, T>(data: *const T, length: u64) -> Result<&'a [T]> {
     }
 }
 
-/// The bytes of a space that may be nowhere where it is empty.
+/// Returns the bytes of a space that may be nowhere where it is empty.
 ///
 /// # Safety
 /// As for [`slice`], and no other caller looks at them.
@@ -38,7 +38,7 @@ unsafe fn slice_mut<'a>(buffer: &abi::OutBuffer) -> Result<&'a mut [u8]> {
     }
 }
 
-/// A request as safe values.
+/// Returns a request as safe values.
 ///
 /// # Safety
 /// The request keeps to the interface and stays for `'a`.

@@ -1,86 +1,9 @@
-//! One connection as bytes: TCP, a socket of this machine, or either under TLS.
+//! One connection as bytes: a socket, or what encrypts one.
 
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use system::clock::Instant;
-
-use socket2::{SockRef, TcpKeepalive};
-use system::socket::UnixStream;
-
-/// A connection is asked after so much silence, then so often, and is at its end after so many questions: a minute.
-const ALIVE_AFTER: Duration = Duration::from_secs(30);
-const ALIVE_EVERY: Duration = Duration::from_secs(10);
-const ALIVE_COUNT: u32 = 3;
-
-/// The socket below.
-#[derive(Debug)]
-pub enum Socket {
-    /// To another machine, or to this one.
-    Tcp(TcpStream),
-    /// On this machine.
-    Unix(UnixStream),
-}
-
-macro_rules! either {
-    ($self:expr, $socket:ident => $result:expr) => {
-        match $self {
-            Socket::Tcp($socket) => $result,
-            Socket::Unix($socket) => $result,
-        }
-    };
-}
-
-impl Socket {
-    /// No read and no write waits longer than this.
-    pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
-        either!(self, socket => {
-            socket.set_read_timeout(Some(patience))?;
-            socket.set_write_timeout(Some(patience))
-        })
-    }
-
-    /// The system asks a silent other side whether it is still there: a machine that is gone says nothing by itself.
-    pub fn keep_alive(&self) -> io::Result<()> {
-        let Socket::Tcp(socket) = self else { return Ok(()) };
-        let alive = TcpKeepalive::new().with_time(ALIVE_AFTER).with_interval(ALIVE_EVERY);
-        SockRef::from(socket).set_tcp_keepalive(&alive.with_retries(ALIVE_COUNT))
-    }
-
-    /// Returns a second handle of the same socket.
-    pub fn again(&self) -> io::Result<Socket> {
-        Ok(match self {
-            Socket::Tcp(socket) => Socket::Tcp(socket.try_clone()?),
-            Socket::Unix(socket) => Socket::Unix(socket.try_clone()?),
-        })
-    }
-
-    /// Ends reading, writing or both, for every handle.
-    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        either!(self, socket => socket.shutdown(how))
-    }
-}
-
-impl Read for Socket {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        either!(self, socket => socket.read(bytes))
-    }
-}
-
-impl Write for Socket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        either!(self, socket => socket.write(bytes))
-    }
-
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        either!(self, socket => socket.write_vectored(slices))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Bytes in both directions.
 pub trait Duplex: Read + Write + Send {}

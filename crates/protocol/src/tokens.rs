@@ -1,8 +1,8 @@
 //! The token of a server of this machine: a file that only its user can read, where clients of that user find it.
 
 use std::io::{Read, Write};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use system::socket::SocketAddr;
 
 use model::{Error, Result};
 use system::{private, random};

@@ -5,13 +5,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
-use std::net::{IpAddr, Shutdown};
 use std::time::Duration;
 
 use system::clock::Instant;
 
 use model::{Error, Result};
-use protocol::stream::Socket;
+use system::socket::{IpAddr, Shutdown, Socket};
 use system::sync::Mutex;
 
 use crate::config::ServerLimits;
@@ -171,12 +170,12 @@ pub(crate) const HANDSHAKE: Duration = Duration::from_secs(5);
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::os::unix::net::UnixStream;
+    use system::socket::UnixStream;
 
     use super::*;
 
     fn socket() -> Socket {
-        Socket::Unix(UnixStream::pair().expect("a pair").0)
+        UnixStream::pair().expect("a pair").0.into()
     }
 
     fn limits() -> ServerLimits {

@@ -1,8 +1,8 @@
 //! What a server is started with.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use system::socket::SocketAddr;
 
 use model::{Error, Result};
 use vol::{Registry, Stack};
@@ -228,7 +228,7 @@ impl Config {
         }
     }
 
-    /// An error where it makes no sense, or is not safe.
+    /// Returns an error where it makes no sense, or is not safe.
     pub fn check(&self) -> Result<()> {
         let (layers, connector) = self.split_stack();
         layers.map_or(Ok(Stack::default()), |layers| self.registry.check_stack(&layers))?;

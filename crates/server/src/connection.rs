@@ -12,8 +12,9 @@ use system::clock::Instant;
 
 use model::{Budget, Error, Kind, Result};
 use protocol::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
-use protocol::stream::{Socket, Stream};
+use protocol::stream::Stream;
 use protocol::wire::Answer;
+use system::socket::Socket;
 
 use crate::memory::{KEPT_BYTES_MAX, OperationMemory, SMALL_BYTES};
 use crate::party::Party;

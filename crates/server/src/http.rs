@@ -4,7 +4,6 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use system::thread::JoinHandle;
 use system::clock::Instant;
 
 use model::{Error, Result};
-use system::socket::Closer;
+use system::socket::{Closer, Shutdown, Socket, SocketAddr, TcpListener};
 use system::sync::Mutex;
 
 use crate::shared::Shared;
@@ -35,7 +34,7 @@ pub(crate) struct Http {
 }
 
 /// Those that are being served, the oldest first.
-type Clients = Arc<Mutex<VecDeque<(u64, TcpStream)>>>;
+type Clients = Arc<Mutex<VecDeque<(u64, Socket)>>>;
 
 pub(crate) fn start(address: SocketAddr, shared: Arc<Shared>) -> Result<Http> {
     let failed = |e: std::io::Error| Error::io("listen", &e).with("at", address);
@@ -54,14 +53,14 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             return;
         }
         match stream {
-            Ok(stream) => serve(number, stream, shared, &clients),
+            Ok(stream) => serve(number, stream.into(), shared, &clients),
             // No more descriptors: the next one may do better.
             Err(_) => system::thread::sleep(Duration::from_millis(10)),
         }
     }
 }
 
-fn serve(number: u64, stream: TcpStream, shared: &Arc<Shared>, clients: &Clients) {
+fn serve(number: u64, stream: Socket, shared: &Arc<Shared>, clients: &Clients) {
     let Ok(again) = stream.try_clone() else { return };
     let mut all = clients.lock();
     if all.len() >= CLIENTS_MAX
@@ -83,21 +82,21 @@ fn serve(number: u64, stream: TcpStream, shared: &Arc<Shared>, clients: &Clients
     }
 }
 
-fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
+fn answer(mut stream: Socket, shared: &Shared) -> std::io::Result<()> {
     let until = Instant::now() + PATIENCE;
-    stream.set_write_timeout(Some(PATIENCE))?;
     let mut request = [0; REQUEST_BYTES_MAX];
     let mut have = 0;
     while have < request.len() && !request[..have].windows(4).any(|end| end == b"\r\n\r\n") {
         // One byte at a time does not make it longer.
         let left = until.saturating_duration_since(Instant::now());
-        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        stream.set_patience(left.max(Duration::from_millis(1)))?;
         match stream.read(&mut request[have..])? {
             0 => break,
             _ if left.is_zero() => return Err(std::io::ErrorKind::TimedOut.into()),
             count => have += count,
         }
     }
+    stream.set_patience(PATIENCE)?;
     let line = request[..have].split(|b| *b == b'\r').next().unwrap_or_default();
     let (status, body) = match line {
         line if line.starts_with(b"GET /healthz ") => ("200 OK", "ok\n".to_owned()),

@@ -1,7 +1,6 @@
 //! Starting, accepting and stopping.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,9 +10,9 @@ use system::thread::JoinHandle;
 use system::clock::Instant;
 
 use model::{Error, Result};
-use protocol::stream::{Duplex, Socket, Stream};
+use protocol::stream::{Duplex, Stream};
 use protocol::tokens::{TokenFile, TokenPlace};
-use system::socket::{Closer, UnixListener};
+use system::socket::{Closer, Shutdown, Socket, SocketAddr, TcpListener, UnixListener};
 use system::sync::{Condvar, Mutex};
 
 use crate::config::{Auth, Config, Listen};
@@ -42,9 +41,9 @@ impl Listener {
             Listener::Tcp(listener) => {
                 let (socket, peer) = listener.accept()?;
                 socket.set_nodelay(true)?;
-                Ok((Socket::Tcp(socket), Some(peer)))
+                Ok((socket.into(), Some(peer)))
             }
-            Listener::Unix(listener) => Ok((Socket::Unix(listener.accept()?.0), None)),
+            Listener::Unix(listener) => Ok((listener.accept()?.0.into(), None)),
         }
     }
 }
@@ -232,7 +231,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener, secure: &Arc<Secure>) {
 fn admit(shared: &Arc<Shared>, socket: Socket, peer: Option<SocketAddr>, number: u64, secure: &Arc<Secure>) {
     shared.metrics.connections_total.fetch_add(1, Ordering::Relaxed);
     let from = peer.map_or_else(|| "unix".to_owned(), |peer| peer.to_string());
-    let again = socket.again().map_err(|e| Error::io("set up connection", &e));
+    let again = socket.try_clone().map_err(|e| Error::io("set up connection", &e));
     // All clients of this machine have the same address: it says nothing about them.
     let address = peer.map(|peer| peer.ip()).filter(|ip| !ip.is_loopback());
     if let Err(error) = again.and_then(|again| shared.admission.arrive(number, address, again)) {
@@ -273,7 +272,7 @@ fn run(left: &CountedConnection, socket: Socket, peer: String, secure: &Arc<Secu
     drop(shared.turns.take(party));
     let failed = |e: io::Error| Error::io("set up connection", &e);
     let patience = shared.limits.patience;
-    let again = socket.again().map_err(failed)?;
+    let again = socket.try_clone().map_err(failed)?;
     // A caller that says nothing is given up sooner; [`Admission::expire`] ends those that say it slowly.
     let handshake = shared.limits.handshake.min(patience);
     socket.set_patience(handshake).and_then(|()| socket.keep_alive()).map_err(failed)?;

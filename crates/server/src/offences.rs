@@ -110,7 +110,7 @@ mod tests {
     fn parties_that_come_once_do_not_fill_memory() {
         let (offences, now) = (Offences::new(MAX), Instant::now());
         for n in 0..10 * PARTIES_MAX as u32 {
-            offences.count_at(&Party::Stranger(Some(std::net::Ipv4Addr::from(n).into())), now);
+            offences.count_at(&Party::Stranger(Some(system::socket::Ipv4Addr::from(n).into())), now);
         }
         assert!(offences.counts.lock().len() <= PARTIES_MAX);
     }

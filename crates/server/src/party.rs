@@ -1,6 +1,6 @@
 //! Whom processor time and offences are counted to.
 
-use std::net::IpAddr;
+use system::socket::IpAddr;
 
 /// One of those that share a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

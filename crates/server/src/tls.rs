@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use model::{Error, Result};
-use protocol::stream::{Duplex, Socket};
+use protocol::stream::Duplex;
 use protocol::tls::{certificates, failed, key, provider, roots};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use system::socket::Socket;
 
 use crate::config::TlsFiles;
 

@@ -270,7 +270,7 @@ mod tests {
     fn parties_at_rest_are_forgotten_where_there_are_many() {
         let mut queue = Queue::new(1);
         for n in 0..10 * PARTIES_MAX as u32 {
-            let party = Party::Stranger(Some(std::net::Ipv4Addr::from(n).into()));
+            let party = Party::Stranger(Some(system::socket::Ipv4Addr::from(n).into()));
             let number = queue.arrive(&party, ());
             queue.serve(Instant::now());
             queue.leave(&party, number);

@@ -1,10 +1,16 @@
-//! Sockets, as far as systems differ: Unix sockets, and the end of waiting for connections.
+//! Sockets: [connections](Socket) whose waits are on the clock of this crate, those that listen, and the end of waiting for
+//! connections.
+
+mod keep_alive;
+mod stream;
 
 use std::io;
-use std::net::TcpListener;
 
+pub use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 #[cfg(unix)]
 pub use std::os::unix::net::{UnixListener, UnixStream};
+
+pub use stream::Socket;
 
 #[cfg(not(unix))]
 pub use absent::{UnixListener, UnixStream};

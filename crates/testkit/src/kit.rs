@@ -58,7 +58,7 @@ fn failed(problem: &str) -> Error {
     Error::invalid(format!("behaviour at {}:{}", at.file(), at.line())).with("problem", problem)
 }
 
-/// An error unless both are equal.
+/// Returns an error unless both are equal.
 #[track_caller]
 #[expect(clippy::needless_pass_by_value, reason = "callers hand over what they just made")]
 pub(crate) fn same<A: PartialEq<B> + Debug, B: Debug>(found: A, wanted: B) -> Result<()> {
@@ -68,13 +68,13 @@ pub(crate) fn same<A: PartialEq<B> + Debug, B: Debug>(found: A, wanted: B) -> Re
     }
 }
 
-/// An error unless it holds.
+/// Returns an error unless it holds.
 #[track_caller]
 pub(crate) fn holds(claim: bool, what: &str) -> Result<()> {
     if claim { Ok(()) } else { Err(failed(&format!("not so: {what}"))) }
 }
 
-/// An error unless the operation failed with this kind.
+/// Returns an error unless the operation failed with this kind.
 #[track_caller]
 pub(crate) fn fails<T>(result: Result<T>, kind: Kind) -> Result<()> {
     match result {
@@ -84,7 +84,7 @@ pub(crate) fn fails<T>(result: Result<T>, kind: Kind) -> Result<()> {
     }
 }
 
-/// An error unless the operation failed, whatever the kind.
+/// Returns an error unless the operation failed, whatever the kind.
 #[track_caller]
 #[expect(clippy::needless_pass_by_value, reason = "callers hand over what they just made")]
 pub(crate) fn fails_somehow<T>(result: Result<T>) -> Result<()> {

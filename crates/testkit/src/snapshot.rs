@@ -109,7 +109,7 @@ fn map_fact(container: &dyn Container, map: Token) -> Result<String> {
     Ok(format!("map {:?} {:?} {pairs:?}", info.key.memory_type(), info.value.memory_type()))
 }
 
-/// Elements as text: their bytes or, with variable-length values, the bytes in memory and what they stand for.
+/// Returns the elements as text: their bytes or, with variable-length values, the bytes in memory and what they stand for.
 fn values(container: &dyn Container, datatype: &Datatype, raw: &[u8]) -> Result<String> {
     if datatype.any(&|t| matches!(t, Datatype::Reference(_))) {
         return Ok("references".to_owned());

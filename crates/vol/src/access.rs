@@ -124,6 +124,26 @@ impl Default for FilePlacement {
     }
 }
 
+/// A buffer of whole pages between a file and its readers, for files with the page strategy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct PageBuffer {
+    /// Bytes, rounded down to whole pages, at least one. 0 is no buffer.
+    pub bytes: u64,
+    /// Percentage of the pages that is kept for metadata, at least.
+    pub metadata_percent_min: u32,
+    /// Percentage of the pages that is kept for raw data, at least.
+    pub raw_percent_min: u32,
+}
+
+/// A log of the metadata cache, for connectors that store one file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MetadataCacheLog {
+    /// The path of the log, which is created anew.
+    pub path: String,
+    /// Whether it is written from the start on.
+    pub starts_on_open: bool,
+}
+
 /// Access properties of a container.
 #[derive(Clone, Default)]
 pub struct FileAccess {
@@ -147,6 +167,13 @@ pub struct FileAccess {
     pub chunk_cache_bytes: Option<u64>,
     /// Bytes of metadata kept in memory for each container; `None` is 64 MiB.
     pub metadata_cache_bytes: Option<u64>,
+    /// A log of the metadata cache; `None` is none.
+    pub metadata_cache_log: Option<MetadataCacheLog>,
+    /// Stores the metadata that is in memory in the file when it is closed, so that the next who opens it reads it at
+    /// once (`H5Pset_mdc_image_config`). It is given up when the file is changed.
+    pub metadata_cache_image: bool,
+    /// A buffer of pages. A file without the page strategy has none; a new file must have pages that fit into it.
+    pub page_buffer: PageBuffer,
     /// Where new space is taken. A file of pages has its own rules.
     pub placement: FilePlacement,
     /// The guarantee of a commit.
@@ -236,6 +263,13 @@ impl FileAccess {
     #[must_use]
     pub fn with_driver(mut self, driver: impl Into<String>) -> Self {
         self.driver = Some(driver.into());
+        self
+    }
+
+    /// With a buffer of so many bytes for the pages of a file with the page strategy.
+    #[must_use]
+    pub fn with_page_buffer(mut self, bytes: u64) -> Self {
+        self.page_buffer.bytes = bytes;
         self
     }
 

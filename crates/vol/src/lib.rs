@@ -27,8 +27,8 @@ mod registry;
 pub mod unfinished;
 
 pub use access::{
-    Access, Durability, FileAccess, FilePlacement, LibVersion, Locking, RawBytes, Resolver, VirtualView,
-    WhenFull,
+    Access, Durability, FileAccess, FilePlacement, LibVersion, Locking, MetadataCacheLog, PageBuffer,
+    RawBytes, Resolver, VirtualView, WhenFull,
 };
 pub use blobs::Blobs;
 pub use capability::Capability;

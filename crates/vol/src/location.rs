@@ -89,7 +89,7 @@ impl Parameters {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// An error where a key is given that is none of `known`.
+    /// Returns an error where a key is given that is none of `known`.
     pub fn only(&self, known: &[&str]) -> Result<()> {
         let Some((key, _)) = self.0.iter().find(|(k, _)| !known.contains(&k.as_str())) else { return Ok(()) };
         Err(Error::invalid("read parameters").with("unknown", key).with("known", known.join(", ")))

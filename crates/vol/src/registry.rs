@@ -200,7 +200,7 @@ impl Registry {
         }
     }
 
-    /// An error where a name is taken, or a number: connectors and layers have them from one range, as in libhdf5.
+    /// Returns an error where a name is taken, or a number: connectors and layers have them from one range, as in libhdf5.
     fn check_new(&self, info: &ConnectorInfo, is_named: bool, operation: &str) -> Result<()> {
         let connectors = self.connectors.values().map(|connector| connector.info());
         let mut all = connectors.chain(self.layers.values().map(|layer| layer.info()));

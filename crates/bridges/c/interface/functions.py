@@ -26,7 +26,6 @@ KNOWN = {
     "H5SL_insert": "as H5SL_create",
     "H5SL_search": "as H5SL_create",
     "H5_get_option": "as H5SL_create",
-    "H5Pset_fapl_ros3": "the driver is refused, as by a libhdf5 that is built without it",
 }
 
 

@@ -16,7 +16,7 @@ use crate::h5o;
 use crate::h5p::values::GroupCreateValues;
 use crate::handles::{self, Object, ObjectHandle};
 use crate::listing::Listing;
-use crate::paths::{self, Found};
+use crate::paths::{self, FoundObject};
 use crate::{h5p, ids};
 
 /// `H5G_storage_type_t`
@@ -100,7 +100,7 @@ fn open(id: hid_t, name: Text, lapl: hid_t) -> Fallible<hid_t> {
     }
 }
 
-fn info(group: &Found) -> Fallible<H5G_info_t> {
+fn info(group: &FoundObject) -> Fallible<H5G_info_t> {
     let container = group.container();
     let info = container.group_info(group.token)?;
     // Connectors without symbol tables and heaps say nothing of them.
@@ -117,8 +117,8 @@ fn info(group: &Found) -> Fallible<H5G_info_t> {
 }
 
 /// Returns the group of an identifier of any object that is one.
-fn group(id: hid_t) -> Fallible<Found> {
-    let found = Found::of(&*handles::location(id)?);
+fn group(id: hid_t) -> Fallible<FoundObject> {
+    let found = FoundObject::of(&*handles::location(id)?);
     match found.kind()? {
         ObjectKind::Group => Ok(found),
         _ => Err(Failure::new(Major::ARGS, Minor::BADTYPE, "not a group")),
@@ -126,7 +126,7 @@ fn group(id: hid_t) -> Fallible<Found> {
 }
 
 /// Returns what an object is, as version 1.6 counted.
-fn kind_of(found: &Found) -> Fallible<c_int> {
+fn kind_of(found: &FoundObject) -> Fallible<c_int> {
     Ok(match found.kind()? {
         ObjectKind::Group => kind::GROUP,
         ObjectKind::Dataset => kind::DATASET,
@@ -147,7 +147,7 @@ fn stat_link(link: &hyperslab::Link) -> Fallible<H5G_stat_t> {
     })
 }
 
-fn stat_object(found: &Found) -> Fallible<H5G_stat_t> {
+fn stat_object(found: &FoundObject) -> Fallible<H5G_stat_t> {
     let info = found.container().object_info(found.token)?;
     Ok(H5G_stat_t {
         fileno: [found.file.shared.number as c_ulong, 0],
@@ -225,7 +225,7 @@ api! { SYM:
     /// Returns what a group is.
     fn H5Gget_info(id: hid_t, out: Out<H5G_info_t>) -> herr_t {
         out.check("info struct")?;
-        out.put(info(&Found::of(&*handles::group_or_file(id)?))?);
+        out.put(info(&FoundObject::of(&*handles::group_or_file(id)?))?);
         Ok(())
     }
 
@@ -341,7 +341,7 @@ api! { SYM:
         let group = group(id)?;
         let link = Listing::by_name().link(&**group.container(), group.token, n)?;
         match link.target {
-            LinkTarget::Hard(token) => kind_of(&Found { token, path: None, ..group }),
+            LinkTarget::Hard(token) => kind_of(&FoundObject { token, path: None, ..group }),
             LinkTarget::Soft(_) => Ok(kind::LINK),
             _ => Ok(kind::USER_LINK),
         }

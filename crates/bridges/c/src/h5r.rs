@@ -52,7 +52,7 @@ fn owned(pointer: *const c_void) -> Fallible<OwnedReference> {
 /// Returns the object that a name leads to.
 fn named(location: hid_t, name: Text, access: hid_t) -> Fallible<Arc<ObjectHandle>> {
     handles::location(location)?;
-    let opened = paths::find_from(location, &name.name("name")?, access).and_then(paths::Found::open);
+    let opened = paths::find_from(location, &name.name("name")?, access).and_then(paths::FoundObject::open);
     opened.map_err(|failure| failure.as_major(Major::REFERENCE).as_minor(Minor::CANTGET))
 }
 

@@ -3,8 +3,9 @@
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, OnceLock};
 
-use hyperslab::vol::Container;
+use hyperslab::extensions::EvictObject;
 use hyperslab::vol::model::datatype::Datatype;
+use hyperslab::vol::{Container, call};
 use hyperslab::{Dataspace, ObjectKind, Selection, Token};
 use system::sync::{Mutex, RwLock};
 
@@ -186,6 +187,10 @@ impl Drop for ObjectHandle {
         if self.is_retained {
             // An object that lost its last link goes with its last handle; where that fails it stays in storage.
             let _ = self.file.container().release(self.token);
+        }
+        if self.file.shared.values.read().is_evicted_on_close {
+            // Containers that are no HDF5 files keep what they want.
+            let _ = call::<EvictObject>(&**self.file.container(), &self.token);
         }
     }
 }

@@ -17,17 +17,17 @@ use crate::ids;
 
 /// An object that a path led to.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct FoundObject {
     pub(crate) file: Arc<FileHandle>,
     pub(crate) token: Token,
     /// Its path in its file, as the program wrote it.
     pub(crate) path: Option<String>,
 }
 
-impl Found {
+impl FoundObject {
     /// Returns the object itself as what was found.
     pub(crate) fn of(object: &ObjectHandle) -> Self {
-        Found { file: object.file.clone(), token: object.token, path: object.path.read().clone() }
+        FoundObject { file: object.file.clone(), token: object.token, path: object.path.read().clone() }
     }
 
     /// Returns the kind of the object.
@@ -72,9 +72,9 @@ fn missing(name: &str, cause: Error) -> Failure {
 }
 
 /// Follows a path from an object, through links of every kind, mounts and other files.
-pub(crate) fn find(base: &ObjectHandle, name: &str, access: &LinkAccessValues) -> Fallible<Found> {
+pub(crate) fn find(base: &ObjectHandle, name: &str, access: &LinkAccessValues) -> Fallible<FoundObject> {
     let mut walk = Walk { left: access.traversals_max, access };
-    let found = walk.follow(Found::of(base), name)?;
+    let found = walk.follow(FoundObject::of(base), name)?;
     Ok(found)
 }
 
@@ -92,7 +92,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn follow(&mut self, base: Found, name: &str) -> Fallible<Found> {
+    fn follow(&mut self, base: FoundObject, name: &str) -> Fallible<FoundObject> {
         // What is mounted is seen by components only.
         match base.file.has_mounts() || base.file.mounted_on.read().is_some() {
             true => self.step(base, name),
@@ -101,12 +101,12 @@ impl Walk<'_> {
     }
 
     /// Follows a path in one call, as far as the container knows it.
-    fn look_up(&mut self, base: Found, name: &str) -> Fallible<Found> {
+    fn look_up(&mut self, base: FoundObject, name: &str) -> Fallible<FoundObject> {
         let traversals_max = u32::try_from(self.left).unwrap_or(u32::MAX);
         let op = OpLookup { from: base.token, path: name.to_owned(), traversals_max };
         let path = written_path(base.path.as_deref(), name);
         match path::lookup(&**base.container(), &op) {
-            Ok(Lookup::Object(token)) => Ok(Found { token, path, ..base }),
+            Ok(Lookup::Object(token)) => Ok(FoundObject { token, path, ..base }),
             // The link itself is needed to go on: it is found by components.
             Ok(Lookup::External { .. } | Lookup::User { .. }) => self.step(base, name),
             Err(error) if error.kind() == Kind::NotFound => Err(missing(name, error)),
@@ -118,7 +118,7 @@ impl Walk<'_> {
     }
 
     /// Follows a path component by component.
-    fn step(&mut self, base: Found, name: &str) -> Fallible<Found> {
+    fn step(&mut self, base: FoundObject, name: &str) -> Fallible<FoundObject> {
         let mut here = match is_absolute(name) {
             true => top(&base),
             false => base,
@@ -132,10 +132,10 @@ impl Walk<'_> {
                 link.ok_or_else(|| missing(part, Error::not_found("look up path").with("missing", part)))?;
             let path = written_path(here.path.as_deref(), part);
             here = match link.target {
-                LinkTarget::Hard(token) => Found { token, path, ..here },
+                LinkTarget::Hard(token) => FoundObject { token, path, ..here },
                 LinkTarget::Soft(target) => {
                     self.count()?;
-                    Found { path, ..self.follow(here, &target)? }
+                    FoundObject { path, ..self.follow(here, &target)? }
                 }
                 LinkTarget::External { file, path } => {
                     self.count()?;
@@ -151,11 +151,11 @@ impl Walk<'_> {
         Ok(here)
     }
 
-    fn external(&mut self, here: &Found, file: &str, object: &str) -> Fallible<Found> {
+    fn external(&mut self, here: &FoundObject, file: &str, object: &str) -> Fallible<FoundObject> {
         let group = here.path.clone().unwrap_or_default();
         let target = ExternalTarget { from: &here.file, group, file, object };
         let other = open_external(&target, self.access)?;
-        let root = Found { token: other.root_token(), path: Some("/".to_owned()), file: other };
+        let root = FoundObject { token: other.root_token(), path: Some("/".to_owned()), file: other };
         self.follow(root, object).map_err(|failure| Failure {
             text: format!("unable to open object: {}", failure.text).into(),
             ..failure
@@ -164,21 +164,21 @@ impl Walk<'_> {
 }
 
 /// Returns the root group that an absolute path starts from: that of the outermost file.
-fn top(base: &Found) -> Found {
+fn top(base: &FoundObject) -> FoundObject {
     let mut file = base.file.clone();
     loop {
         let parent = file.mounted_on.read().as_ref().and_then(|(parent, _)| parent.upgrade());
         match parent {
             Some(parent) => file = parent,
-            None => return Found { token: file.root_token(), path: Some("/".to_owned()), file },
+            None => return FoundObject { token: file.root_token(), path: Some("/".to_owned()), file },
         }
     }
 }
 
 /// Returns the root group of the file that is mounted on a group, or the group itself.
-fn mounted(mut here: Found) -> Found {
+fn mounted(mut here: FoundObject) -> FoundObject {
     while let Some(child) = here.file.mounted_at(here.token) {
-        here = Found { token: child.root_token(), path: here.path, file: child };
+        here = FoundObject { token: child.root_token(), path: here.path, file: child };
     }
     here
 }
@@ -197,13 +197,13 @@ pub(crate) fn parent<'n>(
     base: &ObjectHandle,
     name: &'n str,
     access: &LinkAccessValues,
-) -> Fallible<(Found, &'n str)> {
+) -> Fallible<(FoundObject, &'n str)> {
     let (before, last) = split_last(name).map_err(|error| Failure {
         cause: Some(Box::new(error)),
         ..Failure::argument("no name specified")
     })?;
     match before {
-        "" => Ok((mounted(Found::of(base)), last)),
+        "" => Ok((mounted(FoundObject::of(base)), last)),
         before => Ok((find(base, before, access)?, last)),
     }
 }
@@ -233,9 +233,9 @@ pub(crate) fn new_link(
 }
 
 /// Creates the groups that are missing on the way to a path's last component.
-fn intermediate_groups(base: &ObjectHandle, name: &str, access: &LinkAccessValues) -> Fallible<Found> {
+fn intermediate_groups(base: &ObjectHandle, name: &str, access: &LinkAccessValues) -> Fallible<FoundObject> {
     let (before, _) = split_last(name)?;
-    let start = if is_absolute(name) { top(&Found::of(base)) } else { mounted(Found::of(base)) };
+    let start = if is_absolute(name) { top(&FoundObject::of(base)) } else { mounted(FoundObject::of(base)) };
     components(before).try_fold(start, |here, part| {
         let there = here.container().link_get(here.token, part)?;
         if there.is_some() {
@@ -246,16 +246,16 @@ fn intermediate_groups(base: &ObjectHandle, name: &str, access: &LinkAccessValue
         let place = Some(LinkLocation::new(here.token, part));
         let token = here.container().group_create(&OpGroupCreate { place, ..OpGroupCreate::default() })?;
         let path = written_path(here.path.as_deref(), part);
-        Ok(Found { token, path, ..here })
+        Ok(FoundObject { token, path, ..here })
     })
 }
 
 /// Returns the location of an identifier, and the object that `name` leads to from there.
-pub(crate) fn find_from(id: hid_t, name: &str, lapl: hid_t) -> Fallible<Found> {
+pub(crate) fn find_from(id: hid_t, name: &str, lapl: hid_t) -> Fallible<FoundObject> {
     let base = crate::handles::location(id)?;
     let access = crate::h5p::link_access(lapl)?;
     match name {
-        "." => Ok(mounted(Found::of(&base))),
+        "." => Ok(mounted(FoundObject::of(&base))),
         name => find(&base, name, &access),
     }
 }

@@ -22,7 +22,7 @@ fn invalid(problem: &str) -> Error {
     Error::invalid("create dataset").with("problem", problem)
 }
 
-/// An error where a dataset makes no sense; `datatype` is in the file datatype.
+/// Returns an error where a dataset makes no sense; `datatype` is in the file datatype.
 pub(crate) fn check(
     op: &OpDatasetCreate,
     datatype: &Datatype,

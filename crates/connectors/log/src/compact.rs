@@ -57,7 +57,7 @@ impl LogContainer {
         inner.commit(Durability::Full)
     }
 
-    /// An error where repacking the file would take something from the log: entries that know places in the file.
+    /// Returns an error where repacking the file would take something from the log: entries that know places in the file.
     pub(crate) fn check_repack(&self) -> Result<()> {
         let refused = |problem: &str| {
             let error = Error::unsupported("repack log").with("problem", problem);

@@ -86,7 +86,7 @@ impl LogContainer {
         }
     }
 
-    /// An error for a dataset that is gone; what is known of it goes too.
+    /// Returns an error for a dataset that is gone; what is known of it goes too.
     pub(crate) fn check_there(&self, dataset: Token) -> Result<()> {
         self.check_open()?;
         let found = self.inner.dataset_info(dataset);

@@ -168,7 +168,7 @@ impl LogContainer {
     }
 }
 
-/// Elements of the extent that a caller wrote.
+/// Returns the number of elements of the extent that a caller wrote.
 fn covered(logged: &Logged) -> Result<u64> {
     if logged.info.space == Dataspace::Null {
         return Ok(0);
@@ -220,7 +220,7 @@ pub(crate) fn shown<'l>(
     })))
 }
 
-/// Elements of a block that are in the extent.
+/// Returns the number of elements of a block that are in the extent.
 fn inside(block: &Block, dims: &[u64]) -> u64 {
     let left = block.start.iter().zip(dims).map(|(at, dim)| dim.saturating_sub(*at));
     left.zip(&block.shape).map(|(left, len)| left.min(*len)).product()

@@ -29,7 +29,7 @@ pub(crate) fn shape(space: &Dataspace) -> Result<Vec<u64>> {
     Ok(shape)
 }
 
-/// An error where an extent is beyond what can be counted.
+/// Returns an error where an extent is beyond what can be counted.
 pub(crate) fn check(dims: &[u64], shape: &[u64]) -> Result<()> {
     match dims.iter().zip(shape).position(|(dim, max)| dim > max) {
         None => Ok(()),

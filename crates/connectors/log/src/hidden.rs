@@ -18,7 +18,7 @@ pub(crate) const MAX_DIMS: &str = "__LOG_MAXDIMS";
 /// Layout, filters and allocation time that the user asked for.
 pub(crate) const PROPERTIES: &str = "__LOG_PROPERTIES";
 
-/// An error where a link would have the name of the connector's own group.
+/// Returns an error where a link would have the name of the connector's own group.
 pub(crate) fn check_link(root: Token, group: Token, name: &str) -> Result<()> {
     if group == root && name == GROUP {
         return Err(Error::invalid("create link")
@@ -28,7 +28,7 @@ pub(crate) fn check_link(root: Token, group: Token, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// An error where an attribute would have a name of the connector's own.
+/// Returns an error where an attribute would have a name of the connector's own.
 pub(crate) fn check_attribute(name: &str) -> Result<()> {
     if is_hidden(name) {
         let error = Error::invalid("create attribute").with("name", name);

@@ -16,7 +16,7 @@ const DEFLATE_LEVEL: u32 = 6;
 /// Elements of an entry that goes through filters take at most so many bytes: a caller that reads one element undoes all.
 pub(crate) const ENTRY_BYTES_MAX: u64 = 1 << 20;
 
-/// An error for filters that entries cannot go through. Optional ones are left out.
+/// Returns an error for filters that entries cannot go through. Optional ones are left out.
 pub(crate) fn check(registry: &Registry, filters: &[FilterSpec]) -> Result<()> {
     for filter in filters.iter().filter(|filter| !filter.optional) {
         if SIZED.contains(&filter.id) {

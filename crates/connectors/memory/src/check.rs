@@ -9,7 +9,7 @@ use crate::objects::ContainerState;
 pub(crate) const DESCRIPTOR_SIZES: DescriptorSizes =
     DescriptorSizes { varlen: 12, object_old: 16, region_old: 8, reference: 8, reference_in_sequence: 8 };
 
-/// An error unless a buffer has the length that it must have.
+/// Returns an error unless a buffer has the length that it must have.
 pub(crate) fn length(operation: &str, wanted: u64, have: usize) -> Result<()> {
     match wanted == have as u64 {
         true => Ok(()),

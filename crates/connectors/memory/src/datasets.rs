@@ -103,7 +103,7 @@ impl Dataset {
     }
 }
 
-/// An error unless the selection fits the extent and the buffer has space for exactly its elements.
+/// Returns an error unless the selection fits the extent and the buffer has space for exactly its elements.
 pub(crate) fn check_transfer(info: &DatasetInfo, selection: &Selection, buffer_bytes: usize) -> Result<()> {
     let count = match &info.space {
         Dataspace::Null => 0,

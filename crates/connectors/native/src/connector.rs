@@ -22,10 +22,12 @@ use crate::head::Head;
 use crate::image::FileImage;
 use crate::link_storage::LinkStorage;
 use crate::lock::{self, LockState};
+use crate::metadata_cache::{EvictObject, LogMetadataCache, ResetMetadataCacheCounts, SetMetadataCacheBytes};
 use crate::open_files;
+use crate::page_buffering::{self, ResetPageBufferStatistics};
 use crate::recover;
 use crate::state::{Core, Options};
-use crate::statistics::{FileMetadata, ObjectMetadata};
+use crate::statistics::{FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests};
 use crate::store::{Store, StoreParts};
 use crate::stored_chunk::StoredChunk;
 use crate::txn::Moved;
@@ -113,6 +115,14 @@ impl Connector for NativeConnector {
             StoredChunk::INFO,
             FileImage::INFO,
             OverwriteInPlace::INFO,
+            RemoteRequests::INFO,
+            MetadataCache::INFO,
+            ResetMetadataCacheCounts::INFO,
+            SetMetadataCacheBytes::INFO,
+            EvictObject::INFO,
+            LogMetadataCache::INFO,
+            PageBufferStatistics::INFO,
+            ResetPageBufferStatistics::INFO,
         ]
     }
 
@@ -279,6 +289,11 @@ pub(crate) fn open_core(
     let overlay =
         overlay.filter_map(|e| Some((Address(e.at.checked_sub(base)?), e.data))).collect::<Vec<_>>();
     let end = end_of_file(head.len, base, &superblock, live)?;
+    let page_buffer = page_buffering::buffered(&source.file, access, || {
+        let mut store = Store::of_file(source.file.clone(), base, superblock.clone(), head.clone());
+        store.set_overlay(overlay.clone());
+        store
+    })?;
     let (file, is_file) = (source.file.clone(), source.identity.is_some() && source.file.is_system_file());
     let metadata_cache_bytes = access.metadata_cache_bytes.unwrap_or(METADATA_BYTES);
     let parts = StoreParts {
@@ -293,6 +308,7 @@ pub(crate) fn open_core(
         live,
         cache_bytes: metadata_cache_bytes / 2,
         is_unlocked: held == LockState::Unknown,
+        page_buffer,
     };
     let options = Options {
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
@@ -300,6 +316,8 @@ pub(crate) fn open_core(
         low: access.version_low,
         placement: access.placement,
         durability: access.durability,
+        cache_image: access.metadata_cache_image,
+        cache_log: access.metadata_cache_log.clone(),
         warnings,
         writable,
         is_file,

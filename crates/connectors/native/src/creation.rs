@@ -12,6 +12,7 @@ use crate::container::NativeContainer;
 use crate::file::File;
 use crate::lock::{self, LockState};
 use crate::open_files;
+use crate::page_buffering;
 use crate::write::{check_create, create_file};
 
 /// Bytes of a user block that are enough to try a file out.
@@ -20,11 +21,12 @@ const REHEARSED_USERBLOCK_BYTES: u64 = 4096;
 /// Creates the file in memory and opens it there: what is wrong with the properties shows before a file is touched.
 pub(crate) fn rehearse(op: &ContainerCreate<'_>) -> Result<()> {
     check_create(op.create)?;
+    page_buffering::check_create(op.create, op.access)?;
     let file: Handle = Arc::new(Memory::new());
     // A user block is only space, and may be large.
     let userblock_bytes = op.create.userblock_bytes.min(REHEARSED_USERBLOCK_BYTES);
     create_file(&file, &FileCreate { userblock_bytes, ..op.create.clone() }, op.access.version_low)?;
-    let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
+    let access = FileAccess { access: vol::Access::Write, metadata_cache_log: None, ..op.access.clone() };
     let (source, registered) = (ContainerFile::of(file), op.registry.registered());
     let core = open_core(source, LockState::Held, op.path, &access, registered)?;
     NativeContainer::new(File::new(core, op.path, &access)).map(drop)

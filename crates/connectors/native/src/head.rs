@@ -10,7 +10,7 @@ use crate::pages::PAGE_BYTES;
 use crate::reader::READ_ATTEMPTS;
 
 /// The first bytes of a file, and how long it was then.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub(crate) len: u64,
     pub(crate) bytes: Vec<u8>,

@@ -3,6 +3,7 @@
 
 use std::hash::Hash;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -16,7 +17,7 @@ const FEW: usize = 12;
 /// A cache of things that weigh `weight_max` together at most.
 #[derive(Debug)]
 pub(crate) struct LazyCache<K, V, W> {
-    weight_max: u64,
+    weight_max: AtomicU64,
     weighter: W,
     /// Things that it is made for.
     items: usize,
@@ -27,6 +28,7 @@ pub(crate) struct LazyCache<K, V, W> {
 
 impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> LazyCache<K, V, W> {
     pub(crate) fn new(weight_max: u64, weighter: W) -> Self {
+        let weight_max = AtomicU64::new(weight_max);
         LazyCache { weight_max, weighter, items: ITEMS, few: RwLock::default(), cache: OnceLock::new() }
     }
 
@@ -45,6 +47,40 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> LazyCache<K, V, W> {
 
     fn weight_of(&self, few: &[(K, V)]) -> u64 {
         few.iter().map(|(key, value)| self.weighter.weight(key, value)).sum()
+    }
+
+    fn weight_max(&self) -> u64 {
+        self.weight_max.load(Ordering::Relaxed)
+    }
+
+    /// Keeps no more than this from now on.
+    pub(crate) fn set_weight_max(&self, weight_max: u64) {
+        self.weight_max.store(weight_max, Ordering::Relaxed);
+        match self.cache.get() {
+            Some(cache) => cache.set_capacity(weight_max),
+            None => {
+                let mut few = self.few.write();
+                if self.weight_of(&few) > weight_max {
+                    few.clear();
+                }
+            }
+        }
+    }
+
+    /// Returns how many things are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.cache.get().map_or_else(|| self.few.read().len(), Cache::len)
+    }
+
+    /// Returns the keys of what is kept.
+    pub(crate) fn keys(&self) -> Vec<K>
+    where
+        K: Clone,
+    {
+        match self.cache.get() {
+            Some(cache) => cache.iter().map(|(key, _)| key).collect(),
+            None => self.few.read().iter().map(|(key, _)| key.clone()).collect(),
+        }
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<V> {
@@ -73,12 +109,12 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> LazyCache<K, V, W> {
         let mut few = self.few.write();
         few.retain(|(k, _)| *k != key);
         let weight = self.weight_of(&few).saturating_add(self.weighter.weight(&key, &value));
-        if self.cache.get().is_none() && few.len() < FEW && weight <= self.weight_max {
+        if self.cache.get().is_none() && few.len() < FEW && weight <= self.weight_max() {
             few.push((key, value));
             return None;
         }
         self.cache.get_or_init(|| {
-            let cache = Cache::with_weighter(self.items, self.weight_max, self.weighter.clone());
+            let cache = Cache::with_weighter(self.items, self.weight_max(), self.weighter.clone());
             few.drain(..).for_each(|(key, value)| cache.insert(key, value));
             cache
         });

@@ -70,6 +70,15 @@ impl Pages {
         }
     }
 
+    pub(crate) fn set_bytes_max(&self, bytes_max: u64) {
+        self.cache.set_weight_max(bytes_max);
+    }
+
+    /// Returns the bytes and the number of the pages that are kept.
+    pub(crate) fn kept(&self) -> (u64, usize) {
+        (self.cache.weight(), self.cache.len())
+    }
+
     pub(crate) fn clear(&self) {
         self.removals.note_all();
         self.cache.clear();

@@ -19,7 +19,7 @@ fn no_placement(problem: &str) -> Error {
     Error::unsupported("place elements").with("problem", problem)
 }
 
-/// An error where elements do not lie in the file as they are.
+/// Returns an error where elements do not lie in the file as they are.
 pub(crate) fn check(file: &File, dataset: &Dataset, selection: &Selection) -> Result<()> {
     if !file.is_file || file.driver.is_some() || file.store.has_overlay() || file.store.is_live() {
         return Err(no_placement("not in one plain file"));

@@ -3,6 +3,7 @@
 //! Readers and the writer ask the same one; the writer says what is out of date.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use files::DriverBlock;
@@ -25,11 +26,13 @@ use crate::format::superblock::{self, TreeK};
 use crate::format::{Address, cache_image, driver_info};
 use crate::gate::Gate;
 use crate::lazy_cache::LazyCache;
+use crate::metadata_cache::{CacheEvent, CacheLog, LookUps};
 use crate::object::dataset::{self, Dataset};
 use crate::object::decoded::{ByDecoded, DecodedCache};
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
 use crate::removals::Removals;
+use crate::statistics::MetadataCache;
 use crate::store::Store;
 use crate::work::{Work, WorkBuffers};
 
@@ -66,12 +69,18 @@ pub(crate) struct Reader {
     pub(crate) shared_indexes: Vec<SharedIndex>,
     pub(crate) space: Option<FileSpace>,
     pub(crate) driver: Option<DriverBlock>,
+    /// Where the file has a metadata cache image, and its bytes.
+    pub(crate) cache_image: Option<(Address, u64)>,
     pub(crate) chunks: ChunkCache,
     pub(crate) works: WorkBuffers,
     /// Filters.
     pub(crate) registry: Registry,
     /// The caller's own conversions, for sources of virtual datasets.
     pub(crate) conversions: Arc<Conversions>,
+    pub(crate) look_ups: LookUps,
+    pub(crate) log: CacheLog,
+    /// Bytes of metadata that may be kept.
+    metadata_cache_bytes: AtomicU64,
     /// Of objects and collections, by address.
     removals: Removals,
     pub(crate) headers: LazyCache<Address, Arc<Header>, ByHeader>,
@@ -106,10 +115,14 @@ impl Reader {
             shared_indexes: Vec::new(),
             space: None,
             driver: None,
+            cache_image: None,
             chunks: ChunkCache::new(chunk_cache_bytes),
             works: WorkBuffers::default(),
             registry: Registry::default(),
             conversions: Arc::default(),
+            look_ups: LookUps::default(),
+            log: CacheLog::default(),
+            metadata_cache_bytes: AtomicU64::new(metadata_cache_bytes),
             removals,
             headers: LazyCache::new(quarter, ByHeader),
             collections: LazyCache::new(quarter, ByCollection),
@@ -159,7 +172,11 @@ impl Reader {
         if let (Some(at), bytes) = cache_image::message(body, sizes)? {
             let image = self.store.block(at, bytes, "cache image")?;
             let entries = cache_image::entries(&image, sizes).during_at("read cache image", at.0)?;
-            self.store.set_overlay(entries);
+            self.cache_image = Some((at, bytes));
+            match self.store.is_writable() {
+                true => crate::write::stage_cache_image(&self.store, &entries)?,
+                false => self.store.set_overlay(entries),
+            }
         }
         Ok(())
     }
@@ -169,7 +186,9 @@ impl Reader {
     /// Returns an object's header, through the cache.
     pub(crate) fn header(&self, address: Address) -> Result<Arc<Header>> {
         let load = || self.steady(|| Header::load(&self.store, address)).map(Arc::new);
-        self.cached(&self.headers, address, load)
+        let header = self.cached(&self.headers, address, load)?;
+        self.log.note(CacheEvent::Protect(address, header.weight()));
+        Ok(header)
     }
 
     /// Returns what a cache holds for an address, or what `load` gives, which is kept unless it was removed meanwhile.
@@ -180,7 +199,13 @@ impl Reader {
         load: impl FnOnce() -> Result<V>,
     ) -> Result<V> {
         let stamp = self.removals.stamp(at.0);
-        let value = cache.get_or_insert_with(at, load)?;
+        let mut is_hit = true;
+        let value = cache.get_or_insert_with(at, || {
+            is_hit = false;
+            load()
+        });
+        self.look_ups.note(at, is_hit);
+        let value = value?;
         if !self.removals.is_current(at.0, stamp) {
             cache.remove(&at);
         }
@@ -195,6 +220,7 @@ impl Reader {
     pub(crate) fn dataset(&self, token: Token) -> Result<Arc<Dataset>> {
         let address = Address(token.to_u64());
         if let Some(dataset) = self.datasets.get(&address) {
+            self.look_ups.note(address, true);
             return Ok(dataset);
         }
         let stamp = self.removals.stamp(address.0);
@@ -294,6 +320,17 @@ impl Reader {
 
     /// An object changed: what was decoded of it is out of date.
     pub(crate) fn forget(&self, at: Address) {
+        self.log.note(CacheEvent::Dirty(at));
+        self.remove(at);
+    }
+
+    /// Removes what was decoded of an object: its caller needs it no more.
+    pub(crate) fn evict(&self, at: Address) {
+        self.log.note(CacheEvent::Evict(at));
+        self.remove(at);
+    }
+
+    fn remove(&self, at: Address) {
         self.removals.note(at.0);
         self.headers.remove(&at);
         self.datasets.remove(&at);
@@ -313,6 +350,36 @@ impl Reader {
     pub(crate) fn forget_collection(&self, at: Address) {
         self.removals.note(at.0);
         self.collections.remove(&at);
+    }
+}
+
+impl Reader {
+    /// Bounds the metadata that is kept in memory.
+    pub(crate) fn set_metadata_cache_bytes(&self, bytes: u64) {
+        self.metadata_cache_bytes.store(bytes, Ordering::Relaxed);
+        self.headers.set_weight_max(bytes / 4);
+        self.collections.set_weight_max(bytes / 4);
+        self.store.set_cache_bytes(bytes / 2);
+    }
+
+    /// Returns what the metadata cache holds, and how often it helped.
+    pub(crate) fn metadata_cache(&self) -> MetadataCache {
+        let (accesses, hits) = self.look_ups.counts();
+        let (store_bytes, store_entries) = self.store.cached();
+        let entries = self.headers.len() + self.collections.len() + self.decoded.len() + store_entries;
+        let (has_log, is_logging) = self.log.state();
+        let image = self.cache_image.filter(|_| !self.store.is_writable());
+        MetadataCache {
+            accesses,
+            hits,
+            bytes: self.headers.weight() + self.collections.weight() + self.decoded.weight() + store_bytes,
+            bytes_max: self.metadata_cache_bytes.load(Ordering::Relaxed),
+            entries: entries as u64,
+            image_address: image.map_or(0, |(at, _)| at.0),
+            image_bytes: image.map_or(0, |(_, bytes)| bytes),
+            has_log: has_log.into(),
+            is_logging: is_logging.into(),
+        }
     }
 }
 

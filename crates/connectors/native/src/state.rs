@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use model::{Error, Result};
+use model::Result;
 use system::sync::{Mutex, RwLock};
-use vol::{Durability, FilePlacement, LibVersion, Registered};
+use vol::{Durability, FilePlacement, LibVersion, MetadataCacheLog, Registered};
 
 use crate::commits::Commits;
 use crate::maps::Maps;
+use crate::metadata_cache::CacheLog;
 use crate::reader::Reader;
 use crate::space::Policy;
 use crate::store::Store;
@@ -49,6 +50,10 @@ pub(crate) struct Options {
     /// Where new space is taken.
     pub(crate) placement: FilePlacement,
     pub(crate) durability: Durability,
+    /// Whether a cache image is written when the file is closed.
+    pub(crate) cache_image: bool,
+    /// A log of the metadata cache.
+    pub(crate) cache_log: Option<MetadataCacheLog>,
     pub(crate) warnings: Vec<String>,
     pub(crate) writable: bool,
     /// It is one file of the system.
@@ -63,6 +68,7 @@ impl Core {
         let mut reader = Reader::open(store, options.chunk_cache_bytes, options.metadata_cache_bytes)?;
         reader.registry = options.registered.filters;
         reader.conversions = options.registered.conversions;
+        reader.log = CacheLog::create(options.cache_log.as_ref())?;
         let mut core = Core {
             reader: Arc::new(reader),
             warnings: options.warnings,
@@ -73,18 +79,17 @@ impl Core {
             writer: None,
             handles: AtomicUsize::new(1),
         };
-        if options.writable && core.store.has_overlay() {
-            return Err(Error::unsupported("write to a file with a metadata cache image"));
-        }
         if options.writable {
             let write = WriteOptions {
                 low: options.low,
                 dirty_bytes_max: options.metadata_cache_bytes / 4 * 2,
                 chunks_bytes_max: options.chunk_cache_bytes,
                 policy: core.policy()?.with_placement(options.placement),
+                cache_image: options.cache_image,
             };
             let mut writer = Writer::new(core.reader.clone(), write);
             writer.storage.take_members(&core.reader)?;
+            writer.storage.take_cache_image(&core.reader)?;
             if let Some(error) = writer.storage.take_account(&core.reader)? {
                 core.warnings.push(format!("free space that the file remembers is not used: {error}"));
             }

@@ -56,6 +56,105 @@ macro_rules! numbers {
 }
 
 numbers! {
+    /// Requests to the server that stores a file since it was opened: the extension `native.remote_requests`. A file that is
+    /// not remote answers with an error of kind `Unsupported`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct RemoteRequests {
+        /// Requests, each attempt counted.
+        pub requests: u64,
+        /// Attempts after a failed one.
+        pub retries: u64,
+        /// Bytes of answers.
+        pub bytes: u64,
+    }
+}
+
+vol::extension! { RemoteRequests = "native.remote_requests": Read, () => RemoteRequests }
+
+impl RemoteRequests {
+    /// Returns the requests of an open file.
+    pub(crate) fn of(reader: &Reader) -> Result<RemoteRequests> {
+        let counts = reader.store.shared.request_counts();
+        let files::RequestCounts { requests, retries, bytes } = counts
+            .ok_or_else(|| Error::unsupported("count requests").with("problem", "the file is not remote"))?;
+        Ok(RemoteRequests { requests, retries, bytes })
+    }
+}
+
+numbers! {
+    /// The metadata cache of a file (`H5Fget_mdc_hit_rate`, `H5Fget_mdc_size`, `H5Fget_mdc_image_info`): the extension
+    /// `native.metadata_cache`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct MetadataCache {
+        /// Look-ups since the file was opened, or since the counts were reset.
+        pub accesses: u64,
+        /// Look-ups that found something.
+        pub hits: u64,
+        /// Bytes that are in memory.
+        pub bytes: u64,
+        /// Bytes that may be in memory.
+        pub bytes_max: u64,
+        /// Structures that are in memory.
+        pub entries: u64,
+        /// The address of the cache image; meaningless if it has no bytes.
+        pub image_address: u64,
+        /// Bytes of the cache image; 0 if the file has none, or is open for writing.
+        pub image_bytes: u64,
+        /// 1 if the file has a log of its metadata cache.
+        pub has_log: u64,
+        /// 1 if that log is written.
+        pub is_logging: u64,
+    }
+}
+
+vol::extension! { MetadataCache = "native.metadata_cache": Read, () => MetadataCache }
+
+numbers! {
+    /// What passed through the page buffer of a file since it was opened (`H5Fget_page_buffering_stats`): the extension
+    /// `native.page_buffer_statistics`. Reads of a page or more pass the buffer by.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct PageBufferStatistics {
+        /// Reads of metadata.
+        pub metadata_accesses: u64,
+        /// Pages of metadata that were in the buffer.
+        pub metadata_hits: u64,
+        /// Pages of metadata that were read from the file.
+        pub metadata_misses: u64,
+        /// Pages of metadata that others pushed out.
+        pub metadata_evictions: u64,
+        /// Reads of metadata that passed the buffer by.
+        pub metadata_bypasses: u64,
+        /// Reads of raw data.
+        pub raw_accesses: u64,
+        /// Pages of raw data that were in the buffer.
+        pub raw_hits: u64,
+        /// Pages of raw data that were read from the file.
+        pub raw_misses: u64,
+        /// Pages of raw data that others pushed out.
+        pub raw_evictions: u64,
+        /// Reads of raw data that passed the buffer by.
+        pub raw_bypasses: u64,
+    }
+}
+
+impl From<files::PageStatistics> for PageBufferStatistics {
+    fn from(files::PageStatistics { metadata, raw }: files::PageStatistics) -> Self {
+        PageBufferStatistics {
+            metadata_accesses: metadata.accesses,
+            metadata_hits: metadata.hits,
+            metadata_misses: metadata.misses,
+            metadata_evictions: metadata.evictions,
+            metadata_bypasses: metadata.bypasses,
+            raw_accesses: raw.accesses,
+            raw_hits: raw.hits,
+            raw_misses: raw.misses,
+            raw_evictions: raw.evictions,
+            raw_bypasses: raw.bypasses,
+        }
+    }
+}
+
+numbers! {
     /// The space that the metadata of one object takes in an HDF5 file, in bytes: the extension `native.object_metadata`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub struct ObjectMetadata {

@@ -177,7 +177,7 @@ pub(crate) fn describe(loader: &Loader<'_>, token: Token, item: &ScanItem) -> Re
 /// The format that the root folder's metadata must name.
 pub(crate) const FORMAT: &str = "hyperslab-raw";
 
-/// An error unless a root folder's metadata is ours.
+/// Returns an error unless a root folder's metadata is ours.
 pub(crate) fn check_format(value: &Value<'_>) -> Result<()> {
     match value.get("format").and_then(|format| format.text().ok()) {
         Some(FORMAT) => Ok(()),

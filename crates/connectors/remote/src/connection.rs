@@ -1,16 +1,15 @@
 //! One connection of a client: frames there and back.
 
 use std::io::{self, BufReader};
-use std::net::{TcpStream, ToSocketAddrs};
 use system::clock::Instant;
 
 use model::{Error, Result};
 use protocol::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
-use protocol::stream::{Duplex, Socket, Stream};
+use protocol::stream::{Duplex, Stream};
 use protocol::tokens::{self, TokenPlace};
 use protocol::wire::{self, Answer, Request};
 use protocol::{Hello, VERSION, Welcome};
-use system::socket::UnixStream;
+use system::socket::Socket;
 
 use crate::address::{Endpoint, Options};
 
@@ -202,34 +201,20 @@ impl Connection {
 
 fn connect(endpoint: &Endpoint, deadline: Instant) -> Result<Socket, Failure> {
     match endpoint {
-        Endpoint::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path)?)),
+        Endpoint::Unix(path) => Ok(Socket::connect_unix(path)?),
         Endpoint::Tcp(host, port) => {
-            let mut last = io::Error::from(io::ErrorKind::NotFound);
-            for address in (host.as_str(), *port).to_socket_addrs()? {
-                let left = deadline.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    return Err(Failure::Lost(io::ErrorKind::TimedOut.into()));
-                }
-                match TcpStream::connect_timeout(&address, left) {
-                    Ok(stream) => {
-                        // A small request must not wait for a larger one.
-                        stream.set_nodelay(true)?;
-                        return Ok(Socket::Tcp(stream));
-                    }
-                    Err(error) => last = error,
-                }
-            }
-            Err(Failure::Lost(last))
+            let left = deadline.saturating_duration_since(Instant::now());
+            Ok(Socket::connect(host, *port, left)?)
         }
     }
 }
 
 /// Returns the token of a server of this machine that belongs to us.
 fn local_token(socket: &Socket, endpoint: &Endpoint) -> Option<String> {
-    let place = match (socket, endpoint) {
-        (Socket::Tcp(socket), _) => TokenPlace::tcp(socket.peer_addr().ok()?),
-        (_, Endpoint::Unix(path)) => TokenPlace::unix(path),
-        _ => None,
+    let place = match (socket.peer(), endpoint) {
+        (Some(peer), _) => TokenPlace::tcp(peer),
+        (None, Endpoint::Unix(path)) => TokenPlace::unix(path),
+        (None, Endpoint::Tcp(..)) => None,
     };
     tokens::find(&place?)
 }

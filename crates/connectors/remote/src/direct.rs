@@ -167,7 +167,7 @@ impl<'s> Lease<'s> {
         Duration::from_nanos(self.good_ns.load(Ordering::Acquire).saturating_sub(now))
     }
 
-    /// An error where the lock may have run out. It is renewed in time.
+    /// Returns an error where the lock may have run out. It is renewed in time.
     pub(crate) fn check(&self) -> Result<()> {
         if self.left() < self.span / 4 {
             self.renew();

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use model::{Error, Result};
-use protocol::stream::{Duplex, Socket};
+use protocol::stream::Duplex;
 use protocol::tls::{certificates, failed, key, provider, roots};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use system::socket::Socket;
 
 use crate::address::{Endpoint, Options};
 

@@ -56,7 +56,7 @@ pub fn named(text: &str) -> Result<FilterSpec> {
     Ok(filter)
 }
 
-/// An error where this build cannot honour the level that a filter of a new dataset asks for.
+/// Returns an error where this build cannot honour the level that a filter of a new dataset asks for.
 pub fn check_level(filter: &FilterSpec) -> Result<()> {
     let checked = crate::registered::check_level(filter.id, &filter.values);
     checked.map_err(|error| Error::unsupported("set up filter").with("problem", error))

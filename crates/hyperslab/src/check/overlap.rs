@@ -6,7 +6,7 @@ use vol::{ChunkInfo, Container};
 /// Chunks listed at a time.
 const CHUNKS_PER_PAGE: u64 = 4096;
 
-/// An error if chunks of a dataset overlap in their file.
+/// Returns an error if chunks of a dataset overlap in their file.
 pub(super) fn check_overlap(container: &dyn Container, dataset: Token) -> Result<()> {
     let mut found = ChunkAddresses { places: Vec::new(), charge: container.budget().empty_charge() };
     let (mut listed, mut more) = (0, true);

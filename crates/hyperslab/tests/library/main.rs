@@ -12,6 +12,7 @@ mod metno;
 mod pinned;
 mod reference_kinds;
 mod refused;
+mod remote_requests;
 mod strings;
 mod transfers;
 mod virtual_writes;

@@ -124,7 +124,7 @@ impl Codec {
         bytes.chunks_exact(self.bytes.max(1)).map(|element| self.show(element, heap, objects)).collect()
     }
 
-    /// Elements of an extent, in lists of lists; without dimensions, the one element.
+    /// Returns the elements of an extent, in lists of lists; without dimensions, the one element.
     pub fn show_all(
         &self,
         dims: &[usize],

@@ -21,7 +21,7 @@ impl KnownTokens {
         KnownTokens { container, tokens: RwLock::default() }
     }
 
-    /// An error unless the token is one of this container. One that was not used before is asked for.
+    /// Returns an error unless the token is one of this container. One that was not used before is asked for.
     pub(crate) fn check(&self, operation: Operation, token: Token) -> Result<()> {
         if self.tokens.read().contains(&token) {
             return Ok(());

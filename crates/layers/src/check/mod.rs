@@ -22,12 +22,12 @@ use vol::Operation;
 
 pub use layer::CheckLayer;
 
-/// An error unless the caller kept a rule.
+/// Returns an error unless the caller kept a rule.
 fn caller(operation: Operation, rule: &'static str, kept: bool, value: impl Display) -> Result<()> {
     rule_of(Kind::Invalid, operation, rule, kept, value)
 }
 
-/// An error unless the container kept a rule.
+/// Returns an error unless the container kept a rule.
 fn container(operation: Operation, rule: &'static str, kept: bool, value: impl Display) -> Result<()> {
     rule_of(Kind::Corrupt, operation, rule, kept, value)
 }

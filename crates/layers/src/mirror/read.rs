@@ -77,7 +77,7 @@ impl Mirror {
         })
     }
 
-    /// An error where the mirror's own attribute is meant.
+    /// Returns an error where the mirror's own attribute is meant.
     pub(crate) fn check_name(&self, object: Token, names: &[&str]) -> Result<()> {
         if object == self.root && names.contains(&MARK) { Err(reserved()) } else { Ok(()) }
     }

@@ -79,7 +79,7 @@ impl Axis {
         self.stride
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -36,7 +36,7 @@ impl Selection {
         }))
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn block_count(&self, dims: &[u64]) -> Result<u64> {
         Ok(match self.bounded(dims)? {
             Selection::None => 0,

@@ -253,7 +253,7 @@ impl Selection {
         })
     }
 
-    /// Number of dimensions, where the selection has its own.
+    /// Returns the number of dimensions, where the selection has its own.
     pub fn rank(&self) -> Option<usize> {
         match self {
             Selection::None | Selection::All => None,

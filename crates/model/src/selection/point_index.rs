@@ -103,7 +103,7 @@ impl PointIndex {
         Ok(PointIndex { grid, places: places.into(), groups })
     }
 
-    /// Number of chunks that hold points.
+    /// Returns the number of chunks that hold points.
     pub fn chunk_count(&self) -> usize {
         self.groups.len()
     }

@@ -34,12 +34,12 @@ impl Points {
         Ok(Points { rank, coords: coords.into(), low, high })
     }
 
-    /// Number of dimensions.
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.coords.len() / self.rank
     }

@@ -75,7 +75,7 @@ impl Regular {
         self.axes.iter().map(Axis::size).product()
     }
 
-    /// Number of blocks of a bounded hyperslab.
+    /// Returns the number of blocks of a bounded hyperslab.
     pub(super) fn blocks(&self) -> u64 {
         self.axes.iter().map(|axis| axis.count).product()
     }

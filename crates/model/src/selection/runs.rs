@@ -51,7 +51,7 @@ impl Selection {
         self.chunk_runs(dims, &vec![0; dims.len()], dims).map(|runs| Runs(NextRun::Many(runs)))
     }
 
-    /// The run of a block that lies in one piece: most small reads and writes want no more than that.
+    /// Returns the run of a block that lies in one piece: most small reads and writes want no more than that.
     fn one_run(&self, dims: &[u64]) -> Option<Run> {
         let Selection::Regular(regular) = self else { return None };
         let (mut run, mut step, mut is_whole) = (Run { offset: 0, len: 1 }, 1u64, true);

@@ -21,7 +21,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Elements under each coordinate of the span.
+    /// Returns the number of elements under each coordinate of the span.
     pub(super) fn row_elements(&self) -> u64 {
         self.down.as_ref().map_or(1, |down| down.elements)
     }
@@ -99,7 +99,7 @@ impl SpanTree {
         }
     }
 
-    /// Number of dimensions.
+    /// Returns the number of dimensions.
     pub fn rank(&self) -> usize {
         match &self.0 {
             Form::Tree(tree) => tree.low.len(),

@@ -102,7 +102,8 @@ impl Wire for Parameters {
     }
 }
 
-/// All but the resolver, the hook and the account of memory, which come back as `None`, and where space is taken and how writes are buffered: the other end decides that.
+/// All but the resolver, the hook and the account of memory, which come back as `None`, where space is taken,
+/// logs, cache images and how pages and writes are buffered: the other end decides that.
 impl Wire for FileAccess {
     fn put(&self, out: &mut Vec<u8>) -> Result<()> {
         let FileAccess {
@@ -115,6 +116,9 @@ impl Wire for FileAccess {
             version_low,
             chunk_cache_bytes,
             metadata_cache_bytes,
+            metadata_cache_log: _,
+            metadata_cache_image: _,
+            page_buffer: _,
             placement: _,
             durability,
             virtual_view,

@@ -80,7 +80,7 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// An error where anything is left.
+    /// Returns an error where anything is left.
     pub(crate) fn finish(&self) -> Result<()> {
         self.reader.finish()?;
         match self.bulk.len() {

@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// An error where bytes are left.
+    /// Returns an error where bytes are left.
     pub fn finish(&self) -> Result<()> {
         match self.remaining() {
             0 => Ok(()),

@@ -101,7 +101,7 @@ impl<'a> Incoming<'a> {
         Ok(datasets.into_iter().zip(kept))
     }
 
-    /// An error where anything is left.
+    /// Returns an error where anything is left.
     pub(crate) fn finish(&self) -> Result<()> {
         self.reader.finish()?;
         match self.bulk.len() + self.into.len() {

@@ -24,8 +24,8 @@ use files::Driver;
 pub use cache::DiskCache;
 pub use collected::CollectedFile;
 pub use http::HttpDriver;
-pub use remote::{RemoteFile, RequestCounts};
-pub use stores::{AzureDriver, GoogleDriver, S3Driver};
+pub use remote::RemoteFile;
+pub use stores::{AzureDriver, ConfiguredS3Driver, GoogleDriver, S3Credentials, S3Driver, S3Settings};
 
 /// Returns the drivers of this crate.
 pub fn drivers() -> Vec<Arc<dyn Driver>> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use files::{File, Lock, Sync};
+use files::{File, Lock, RequestCounts, Sync};
 use system::sync::Mutex;
 use tokio::sync::Semaphore;
 
@@ -35,17 +35,6 @@ const PREFETCHED_BYTES_MAX: u64 = 256 << 20;
 const FAR: Duration = Duration::from_millis(30);
 /// Answers that take less come from this machine or the next one.
 const NEAR: Duration = Duration::from_millis(5);
-
-/// Requests and bytes that a [`RemoteFile`] took so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RequestCounts {
-    /// Requests, each attempt counted.
-    pub requests: u64,
-    /// Attempts after a failed one.
-    pub retries: u64,
-    /// Bytes of answers.
-    pub bytes: u64,
-}
 
 /// A file behind a server, open for reading.
 ///
@@ -233,6 +222,10 @@ impl File for RemoteFile {
 
     fn is_remote(&self) -> bool {
         true
+    }
+
+    fn request_counts(&self) -> Option<RequestCounts> {
+        Some(self.counts())
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {

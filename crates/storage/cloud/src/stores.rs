@@ -3,7 +3,9 @@
 //! Credentials come from where the tools of each cloud look for them: the environment and, for S3, the shared credentials
 //! file. What differs for one file stands in its location: `s3://bucket/run.h5?endpoint=http://localhost:9000`.
 
+mod addresses;
 mod aws_files;
+mod configured;
 
 use std::io;
 use std::ops::Range;
@@ -29,6 +31,8 @@ use crate::remote::RemoteFile;
 use crate::source::{Fetched, Pending, Source};
 use crate::{latency, runtime};
 
+pub use configured::{ConfiguredS3Driver, S3Credentials, S3Settings};
+
 /// Attempts of the client itself.
 const RETRIES_MAX: usize = 6;
 
@@ -47,6 +51,8 @@ struct Settings {
     endpoint: Option<String>,
     region: Option<String>,
     is_anonymous: bool,
+    /// Those of the environment, where none were given.
+    credentials: Option<S3Credentials>,
 }
 
 fn wrong(problem: impl Into<String>) -> io::Error {
@@ -54,20 +60,20 @@ fn wrong(problem: impl Into<String>) -> io::Error {
 }
 
 impl Settings {
-    fn of(url: &Url) -> io::Result<Self> {
-        let mut settings = Settings::default();
+    /// Adds what a location says.
+    fn with(mut self, url: &Url) -> io::Result<Self> {
         for (key, value) in url.query_pairs() {
             match &*key {
-                "endpoint" => settings.endpoint = Some(value.into_owned()),
-                "region" => settings.region = Some(value.into_owned()),
-                "anonymous" => settings.is_anonymous = value == "true" || value == "1",
+                "endpoint" => self.endpoint = Some(value.into_owned()),
+                "region" => self.region = Some(value.into_owned()),
+                "anonymous" => self.is_anonymous = value == "true" || value == "1",
                 other => {
                     let known = "endpoint, region, anonymous";
                     return Err(wrong(format!("a location has no setting {other}; it has {known}")));
                 }
             }
         }
-        Ok(settings)
+        Ok(self)
     }
 
     fn is_plain(&self) -> bool {
@@ -90,6 +96,12 @@ fn client_options(is_plain: bool) -> ClientOptions {
 
 /// A kind of object store.
 trait Service {
+    /// Returns the bucket and the path of the object. Other addresses than `SCHEME://BUCKET/KEY` may bring settings.
+    fn place(url: &Url, settings: &mut Settings) -> Option<(String, String)> {
+        let _ = settings;
+        Some((url.host_str()?.to_owned(), url.path().to_owned()))
+    }
+
     fn store(bucket: &str, settings: &Settings) -> Result<Arc<dyn ObjectStore>, object_store::Error>;
 }
 
@@ -97,12 +109,30 @@ struct S3;
 struct Google;
 struct Azure;
 
-impl Service for S3 {
-    fn store(bucket: &str, settings: &Settings) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
-        let mut builder = AmazonS3Builder::from_env();
-        if builder.get_config_value(&AmazonS3ConfigKey::AccessKeyId).is_none() && !settings.is_anonymous {
-            builder = aws_files::configure(builder);
+/// Returns a client with the given credentials, or with those of the environment.
+fn s3_client(settings: &Settings) -> AmazonS3Builder {
+    let builder = AmazonS3Builder::from_env();
+    match &settings.credentials {
+        Some(given) => {
+            // A token of the environment belongs to other credentials.
+            let builder = aws_files::without_credentials()
+                .with_access_key_id(&given.access_key_id)
+                .with_secret_access_key(&given.secret_access_key);
+            given.session_token.iter().fold(builder, AmazonS3Builder::with_token)
         }
+        None if settings.is_anonymous => builder,
+        None if builder.get_config_value(&AmazonS3ConfigKey::AccessKeyId).is_some() => builder,
+        None => aws_files::configure(builder),
+    }
+}
+
+impl Service for S3 {
+    fn place(url: &Url, settings: &mut Settings) -> Option<(String, String)> {
+        addresses::place(url, settings)
+    }
+
+    fn store(bucket: &str, settings: &Settings) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
+        let mut builder = s3_client(settings);
         if let Some(endpoint) = &settings.endpoint {
             builder = builder.with_endpoint(endpoint);
         }
@@ -155,17 +185,24 @@ impl Service for Azure {
 
 /// Returns the object that a driver is asked for.
 fn object<S: Service>(target: &Target<'_>) -> io::Result<StoredObject> {
+    object_with::<S>(target, Settings::default())
+}
+
+/// Returns the same with settings, which the location takes precedence over.
+fn object_with<S: Service>(target: &Target<'_>, settings: Settings) -> io::Result<StoredObject> {
     let text = target.path.to_str().ok_or_else(|| wrong("a location is text"))?;
     let url = Url::parse(text).map_err(|_| wrong("a location is SCHEME://BUCKET/KEY"))?;
-    let bucket = url.host_str().filter(|bucket| !bucket.is_empty()).ok_or_else(|| wrong("no bucket"))?;
-    let key = Key::from_url_path(url.path()).map_err(|_| wrong("no name of an object"))?;
+    let mut settings = settings.with(&url)?;
+    let place = S::place(&url, &mut settings).filter(|(bucket, _)| !bucket.is_empty());
+    let (bucket, path) = place.ok_or_else(|| wrong("no bucket"))?;
+    let key = Key::from_url_path(path).map_err(|_| wrong("no name of an object"))?;
     if key.as_ref().is_empty() {
         return Err(wrong("a location names an object, not a bucket"));
     }
-    let settings = Settings::of(&url)?;
     // The store is built within the runtime, which its client belongs to.
     runtime::client()?;
-    let store = S::store(bucket, &settings).map_err(|error| io::Error::from(Failure::of_settings(&error)))?;
+    let store =
+        S::store(&bucket, &settings).map_err(|error| io::Error::from(Failure::of_settings(&error)))?;
     let endpoint = settings.endpoint.as_deref().unwrap_or("");
     let server = format!("{}://{bucket}@{endpoint}", url.scheme());
     Ok(StoredObject { store, name: format!("{server}/{key}"), key, server })

@@ -21,7 +21,7 @@ fn info_at(path: &Path) -> io::Result<Info> {
     })
 }
 
-/// An error unless a directory, and no link to one, stands at a path.
+/// Returns an error unless a directory, and no link to one, stands at a path.
 fn check_dir(path: &Path) -> io::Result<()> {
     match info_at(path)?.kind {
         EntryKind::Dir => Ok(()),

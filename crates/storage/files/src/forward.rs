@@ -75,6 +75,12 @@ macro_rules! forward {
         }
         crate::forward::forward! { $to: $($rest)* }
     };
+    ($to:ident: request_counts $($rest:ident)*) => {
+        fn request_counts(&self) -> Option<crate::RequestCounts> {
+            self.$to.request_counts()
+        }
+        crate::forward::forward! { $to: $($rest)* }
+    };
     ($to:ident: is_private $($rest:ident)*) => {
         fn is_private(&self) -> bool {
             self.$to.is_private()

@@ -3,7 +3,7 @@
 //! [`File`] is an open file: six methods on `&self`, no shared cursor, safe to call from many threads. A [`Driver`] creates,
 //! opens and deletes files of one kind, and [`Drivers`] finds drivers by name.
 //! Files store bytes ([`Posix`], [`Direct`], [`Memory`], [`Family`], [`Multi`], [`Onion`], [`Subfiling`], [`View`]), some on top of
-//! any other ([`Log`], [`Splitter`]), one on a server ([`Mirror`]); test layers wrap any file ([`Fault`], [`Pause`], [`Crash`], [`Meter`]).
+//! any other ([`Log`], [`PageBuffer`], [`Splitter`]), one on a server ([`Mirror`]); test layers wrap any file ([`Fault`], [`Pause`], [`Crash`], [`Meter`]).
 //!
 //! ```
 //! use files::{File, Memory};
@@ -30,6 +30,7 @@ pub mod meter;
 mod mirror;
 mod multi;
 mod onion;
+mod page_buffer;
 pub mod pause;
 mod posix;
 pub mod probe;
@@ -59,6 +60,7 @@ pub use meter::Meter;
 pub use mirror::{MIRROR_PORT_DEFAULT, Mirror, MirrorOptions};
 pub use multi::Multi;
 pub use onion::{Onion, OnionOptions, RevisionInfo};
+pub use page_buffer::{PageBuffer, PageBufferOptions, PageCounts, PageKind, PageStatistics};
 pub use pause::Pause;
 pub use posix::Posix;
 pub use relabelled::Relabelled;
@@ -79,6 +81,17 @@ pub struct DriverBlock {
     pub id: [u8; 8],
     /// The driver's own bytes.
     pub data: Vec<u8>,
+}
+
+/// Requests to a server that stores a file, and the bytes of its answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestCounts {
+    /// Requests, each attempt counted.
+    pub requests: u64,
+    /// Attempts after a failed one.
+    pub retries: u64,
+    /// Bytes of answers.
+    pub bytes: u64,
 }
 
 /// How far [`File::sync`] must push earlier writes. Both are barriers: what was written before is durable after.
@@ -228,6 +241,11 @@ pub trait File: Send + std::marker::Sync + std::fmt::Debug {
     /// Returns whether a read takes so long to begin that it pays to say with [`File::prefetch`] what will be read next.
     fn is_remote(&self) -> bool {
         false
+    }
+
+    /// Returns the requests that were made to a server since the file was opened, or `None` if there is no server.
+    fn request_counts(&self) -> Option<RequestCounts> {
+        None
     }
 
     /// Starts to fetch ranges that will be read soon, and returns before they are there. Reads of them wait for them.

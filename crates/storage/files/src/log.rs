@@ -60,7 +60,7 @@ impl Log {
 
 impl File for Log {
     forward! { inner: len lock identity is_serial members bytes_end set_allocated trim driver_block set_driver_block }
-    forward! { inner: is_remote prefetch is_private publish }
+    forward! { inner: is_remote prefetch is_private publish request_counts }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         self.timed(Operation::Read, offset, buf.len(), || self.inner.read_at(offset, buf))?;

@@ -5,7 +5,8 @@ use std::io;
 
 use system::sync::{Mutex, MutexGuard};
 
-use crate::{File, Handle, Lock, Sync};
+use crate::forward::forward;
+use crate::{File, Handle, Lock, RequestCounts, Sync};
 
 /// Size of the blocks that [`Counts::blocks_read`] and [`Counts::blocks_written`] count.
 pub const BLOCK_BYTES: u64 = 4096;
@@ -34,6 +35,10 @@ pub struct Counts {
     pub blocks_read: u64,
     /// Distinct 4 KiB blocks touched by writes.
     pub blocks_written: u64,
+    /// Requests to the server that stores the file, each attempt counted.
+    pub requests: u64,
+    /// Bytes of the server's answers.
+    pub bytes_received: u64,
 }
 
 /// Counts what reaches the file below.
@@ -48,6 +53,8 @@ struct MeterState {
     counts: Counts,
     read: HashSet<u64>,
     written: HashSet<u64>,
+    /// Requests before the counts were reset.
+    earlier: RequestCounts,
 }
 
 impl Meter {
@@ -59,14 +66,21 @@ impl Meter {
     /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         let state = self.state();
-        let (blocks_read, blocks_written) = (state.read.len() as u64, state.written.len() as u64);
-        Counts { blocks_read, blocks_written, ..state.counts }
+        let sent = self.inner.request_counts().unwrap_or_default();
+        Counts {
+            blocks_read: state.read.len() as u64,
+            blocks_written: state.written.len() as u64,
+            requests: sent.requests - state.earlier.requests,
+            bytes_received: sent.bytes - state.earlier.bytes,
+            ..state.counts
+        }
     }
 
     /// Starts again at zero, and returns the counts until now.
     pub fn reset(&self) -> Counts {
         let counts = self.counts();
-        *self.state() = MeterState::default();
+        let earlier = self.inner.request_counts().unwrap_or_default();
+        *self.state() = MeterState { earlier, ..MeterState::default() };
         counts
     }
 
@@ -81,6 +95,8 @@ fn blocks(offset: u64, len: usize) -> std::ops::Range<u64> {
 }
 
 impl File for Meter {
+    forward! { inner: is_remote prefetch request_counts }
+
     fn len(&self) -> io::Result<u64> {
         self.state().counts.lens += 1;
         self.inner.len()

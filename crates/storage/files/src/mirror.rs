@@ -6,10 +6,10 @@
 mod protocol;
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
+use system::socket::Socket;
 use system::sync::Mutex;
 
 use self::protocol::{Operation, REPLY_BYTES, Session};
@@ -39,7 +39,7 @@ pub struct Mirror {
 
 #[derive(Debug)]
 struct Connection {
-    stream: TcpStream,
+    stream: Socket,
     session: Session,
     /// The end of addresses that the server knows: writes past it are refused.
     end: u64,
@@ -54,10 +54,8 @@ impl Mirror {
     /// Returns the error of the connection, and what the server says.
     pub fn open(path: &Path, mode: Mode, options: &MirrorOptions) -> io::Result<Self> {
         let name = path.to_str().ok_or_else(|| protocol::invalid("the server needs a path in UTF-8"))?;
-        let stream = connect(options)?;
-        stream.set_read_timeout(Some(options.timeout))?;
-        stream.set_write_timeout(Some(options.timeout))?;
-        stream.set_nodelay(true)?;
+        let stream = Socket::connect(&options.host, options.port, options.timeout)?;
+        stream.set_patience(options.timeout)?;
         let session =
             Session::new(u32::from_be_bytes(*system::random::unique().first_chunk().unwrap_or(&[1; 4])));
         let mut connection = Connection { stream, session, end: 0, failed: None };
@@ -68,17 +66,6 @@ impl Mirror {
     fn ask(&self, operation: Operation<'_>) -> io::Result<()> {
         self.connection.lock().ask(operation, &[])
     }
-}
-
-fn connect(options: &MirrorOptions) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, format!("there is no server {}", options.host));
-    for address in (options.host.as_str(), options.port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, options.timeout) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }
 
 impl Connection {

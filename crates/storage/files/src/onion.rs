@@ -32,7 +32,7 @@ pub struct OnionOptions {
 }
 
 impl Default for OnionOptions {
-    /// The latest revision; new files have pages of 4 KiB.
+    /// Returns the latest revision; new files have pages of 4 KiB.
     fn default() -> Self {
         OnionOptions { revision: None, page_bytes: 4096, comment: String::new(), is_page_aligned: false }
     }

@@ -20,7 +20,7 @@ impl Relabelled {
 
 impl File for Relabelled {
     forward! { inner: len lock identity is_serial members bytes_end set_allocated trim note_allocated note_freed }
-    forward! { inner: is_remote prefetch is_private publish }
+    forward! { inner: is_remote prefetch is_private publish request_counts }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         self.inner.read_at(offset, buf)

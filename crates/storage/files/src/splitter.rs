@@ -75,7 +75,8 @@ fn judge(
 }
 
 impl File for Splitter {
-    forward! { read_write: len identity is_serial members bytes_end driver_block is_remote prefetch is_private }
+    forward! { read_write: len identity is_serial members bytes_end driver_block is_remote prefetch is_private
+    request_counts }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         self.read_write.read_at(offset, buf)

@@ -104,7 +104,7 @@ impl Shape {
         self.block.iter().product()
     }
 
-    /// An error unless these are cells of a block.
+    /// Returns an error unless these are cells of a block.
     fn check_cells(&self, id: Id, start: &[u64], first: u64, bytes: usize) -> Result<()> {
         let is_block = start.len() == self.block.len()
             && start.iter().zip(&self.block).all(|(at, len)| at.is_multiple_of(*len))

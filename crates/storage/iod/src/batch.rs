@@ -119,7 +119,7 @@ impl<'a> Batch<'a> {
 }
 
 impl Object<'_> {
-    /// An error where a step cannot be done; before, the object `is_there` or not.
+    /// Returns an error where a step cannot be done; before, the object `is_there` or not.
     fn check(&self, before: Option<&Arc<Head>>) -> Result<()> {
         let kind = self.id.kind().ok_or_else(|| missing(self.id))?;
         let mut is_there = before.is_some();

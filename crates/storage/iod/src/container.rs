@@ -166,7 +166,7 @@ impl Container {
         Ok(found.into_iter().filter_map(Id::of).filter(|id| Some(*id) != after).take(count_max).collect())
     }
 
-    /// An error unless the index of what is stored is whole; see [`objects::Store::verify_index`].
+    /// Returns an error unless the index of what is stored is whole; see [`objects::Store::verify_index`].
     pub fn verify_index(&self) -> Result<()> {
         self.store().verify_index()
     }

@@ -265,7 +265,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         Ok(0)
     }
 
-    /// An error unless the engine's own index is whole: every key is found, and holds what was stored under it. A caller that
+    /// Returns an error unless the engine's own index is whole: every key is found, and holds what was stored under it. A caller that
     /// reads a value has it verified anyway; this finds keys that are not found any more. What waits for a flush is not
     /// looked at.
     fn verify_index(&self) -> Result<()> {

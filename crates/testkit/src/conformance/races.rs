@@ -39,7 +39,7 @@ fn text_of(owner: &str, n: u64) -> String {
     format!("{owner}|{n}|").repeat(1 + (n % 23) as usize)
 }
 
-/// An error unless the text is whole and its owner's; the write that it came from.
+/// Returns an error unless the text is whole and its owner's; the write that it came from.
 #[track_caller]
 fn check_text(owner: &str, text: &str) -> Result<u64> {
     let n = text.split('|').nth(1).and_then(|n| n.parse().ok());

@@ -26,7 +26,7 @@ pub(crate) fn location(text: &str) -> String {
     }
 }
 
-/// An error where a file holds a log that would not survive if the file were repacked.
+/// Returns an error where a file holds a log that would not survive if the file were repacked.
 pub(crate) fn check_repack(path: &str, container: &dyn Container) -> Result<()> {
     if container.link_get(container.info()?.root, GROUP)?.is_none() {
         return Ok(());

@@ -65,7 +65,7 @@ type CompleteFunction =
 #[derive(Debug)]
 struct Failed {
     function: CString,
-    place: Place,
+    site: CallSite,
     number: u64,
     inserted_ns: u64,
     stack: Stack,
@@ -73,14 +73,14 @@ struct Failed {
 
 /// Where a program called a function.
 #[derive(Debug, Clone)]
-struct Place {
+struct CallSite {
     file: CString,
     function: CString,
     line: c_uint,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct EventSetState {
     count: u64,
     failed: Vec<Failed>,
     on_insert: Option<(InsertFunction, Opaque)>,
@@ -89,7 +89,7 @@ struct State {
 
 /// An event set.
 #[derive(Debug, Default)]
-pub struct EventSet(Mutex<State>);
+pub struct EventSet(Mutex<EventSetState>);
 
 pub(crate) fn close_set(_set: &EventSet) -> Fallible<()> {
     Ok(())
@@ -118,16 +118,16 @@ pub(crate) fn run<R: Copy + PartialOrd + Default>(
         return answer;
     }
     let text = |text: Text| stack::c_text(&text.optional().unwrap_or_default());
-    let place = Place { file: text(file), function: text(function), line };
+    let site = CallSite { file: text(file), function: text(function), line };
     let is_failed = answer < R::default();
     // A set that is none makes the operation fail that ran: there is nowhere to tell it.
     if let Ok(set) = set(id) {
-        insert(&set, name, place, is_failed);
+        insert(&set, name, site, is_failed);
     }
     answer
 }
 
-fn insert(set: &EventSet, name: &str, place: Place, is_failed: bool) {
+fn insert(set: &EventSet, name: &str, site: CallSite, is_failed: bool) {
     let function = stack::c_text(name);
     let errors = stack::with(|stack| stack.clone());
     let (number, on_insert, on_complete) = {
@@ -138,9 +138,9 @@ fn insert(set: &EventSet, name: &str, place: Place, is_failed: bool) {
     let info = H5ES_op_info_t {
         api_name: function.as_ptr(),
         api_args: std::ptr::null_mut(),
-        app_file_name: place.file.as_ptr(),
-        app_func_name: place.function.as_ptr(),
-        app_line_num: place.line,
+        app_file_name: site.file.as_ptr(),
+        app_func_name: site.function.as_ptr(),
+        app_line_num: site.line,
         op_ins_count: number,
         op_ins_ts: now_ns(),
         op_exec_ts: 0,
@@ -160,7 +160,7 @@ fn insert(set: &EventSet, name: &str, place: Place, is_failed: bool) {
         let _ = ids::remove(stack);
     }
     if is_failed {
-        let failed = Failed { function, place, number, inserted_ns: info.op_ins_ts, stack: errors };
+        let failed = Failed { function, site, number, inserted_ns: info.op_ins_ts, stack: errors };
         set.0.lock().failed.push(failed);
     }
 }
@@ -173,9 +173,9 @@ fn err_info(failed: Failed) -> H5ES_err_info_t {
     H5ES_err_info_t {
         api_name: allocate_text(failed.function.as_bytes()),
         api_args: allocate_text(b""),
-        app_file_name: allocate_text(failed.place.file.as_bytes()),
-        app_func_name: allocate_text(failed.place.function.as_bytes()),
-        app_line_num: failed.place.line,
+        app_file_name: allocate_text(failed.site.file.as_bytes()),
+        app_func_name: allocate_text(failed.site.function.as_bytes()),
+        app_line_num: failed.site.line,
         op_ins_count: failed.number,
         op_ins_ts: failed.inserted_ns,
         op_exec_ts: 0,

@@ -244,7 +244,7 @@ api! { FILE:
         if super::already_open(|file| file.location == name).is_some() {
             return Err(Failure::new(Major::FILE, Minor::CANTDELETEFILE, "unable to delete the file: it is open"));
         }
-        let location = super::locations::of_name(&name)?;
+        let location = super::locations::of_name(&name, &values)?;
         let choice = opening::Choice::of(&values)?;
         let access = FileAccess { driver: choice.driver, ..FileAccess::write() };
         let deleted = choice.registry.delete(&location, &access);

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use hyperslab::Kind;
 use hyperslab::vol::model::properties::{FileCreate, SpaceStrategy};
 use hyperslab::vol::model::text::{from_path, to_path};
-use hyperslab::vol::{Access, Durability, FileAccess, FilePlacement, Locking, Registry};
+use hyperslab::vol::{
+    Access, Durability, FileAccess, FilePlacement, Locking, MetadataCacheLog, PageBuffer, Registry,
+};
 
 use super::image::ImageDriver;
 use super::resolver::{Rules, candidates};
@@ -15,6 +17,7 @@ use super::{FileHandle, Opened, SharedFile, already_open, flags, locations};
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::h5fd::DriverInfo;
+use crate::h5p::file_cache::cache_bytes;
 use crate::h5p::values::{FileAccessValues, LinkAccessValues};
 
 /// Chooses the guarantee of a flush: `full` (the default), `ordered` or `none`.
@@ -92,6 +95,18 @@ fn placement(values: &FileAccessValues) -> FilePlacement {
     }
 }
 
+/// Returns the log of the metadata cache, if one is asked for.
+fn cache_log(values: &FileAccessValues) -> Option<MetadataCacheLog> {
+    let (_, path, starts_on_open) = values.metadata_log.clone().filter(|(is_enabled, ..)| *is_enabled)?;
+    Some(MetadataCacheLog { path, starts_on_open })
+}
+
+/// Returns the page buffer, which a file without pages does not have.
+fn page_buffer(values: &FileAccessValues) -> PageBuffer {
+    let (bytes, metadata_percent_min, raw_percent_min) = values.page_buffer;
+    PageBuffer { bytes: bytes as u64, metadata_percent_min, raw_percent_min }
+}
+
 /// Returns access properties as the library has them.
 fn file_access(values: &FileAccessValues, choice: &Choice, rules: &Arc<Rules>, intent: c_uint) -> FileAccess {
     let is_writable = intent & flags::RDWR != 0;
@@ -102,6 +117,10 @@ fn file_access(values: &FileAccessValues, choice: &Choice, rules: &Arc<Rules>, i
         stack: choice.stack.clone(),
         version_low: values.version_low,
         chunk_cache_bytes: None,
+        metadata_cache_bytes: cache_bytes(values),
+        metadata_cache_log: cache_log(values),
+        metadata_cache_image: values.metadata_cache_image.is_some_and(|(is_generated, ..)| is_generated),
+        page_buffer: page_buffer(values),
         placement: placement(values),
         durability: durability(),
         locking: locking(values),
@@ -138,7 +157,7 @@ pub(super) fn is_container(path: &Path, values: &FileAccessValues) -> bool {
         return true;
     }
     // What a file leads to is on the network only where that is allowed.
-    locations::of_name(&location).is_ok()
+    locations::of_name(&location, values).is_ok()
         && Choice::of(values).is_ok_and(|choice| {
             let access = FileAccess { driver: choice.driver, ..FileAccess::read() };
             choice.registry.is_accessible(&location, &access).unwrap_or(false)
@@ -177,7 +196,7 @@ pub(super) fn open_shared(
     values: &FileAccessValues,
     is_path: bool,
 ) -> Fallible<Arc<SharedFile>> {
-    let location = if is_path { name.to_owned() } else { locations::of_name(name)? };
+    let location = if is_path { name.to_owned() } else { locations::of_name(name, values)? };
     if let Some(shared) =
         already_open(|file| is_same_place(file, &location) && is_same_revision(file, values))
     {
@@ -222,11 +241,9 @@ fn check_page_buffer(values: &FileAccessValues, create: &FileCreate) -> Fallible
     match values.page_buffer.0 {
         0 => Ok(()),
         _ if create.space_strategy != SpaceStrategy::Page => {
-            failed("enabling page buffering requires PAGE file space strategy")
+            failed("Enabling Page Buffering requires PAGE file space strategy")
         }
-        bytes if (bytes as u64) < create.page_bytes => {
-            failed("page buffer size must be >= the file space page size")
-        }
+        bytes if (bytes as u64) < create.page_bytes => failed("Page Buffer size must be >= to the page size"),
         _ => Ok(()),
     }
 }
@@ -235,10 +252,9 @@ fn check_page_buffer(values: &FileAccessValues, create: &FileCreate) -> Fallible
 fn with_page_buffer(values: &FileAccessValues, create: &FileCreate) -> FileAccessValues {
     let mut values = values.clone();
     let page = usize::try_from(create.page_bytes).unwrap_or(usize::MAX).max(1);
-    values.page_buffer.0 = match (values.page_buffer.0, create.space_strategy) {
-        (0, _) => 0,
-        (bytes, SpaceStrategy::Page) => (bytes / page).max(1) * page,
-        _ => 0,
+    values.page_buffer = match (values.page_buffer, create.space_strategy) {
+        ((bytes @ 1.., metadata, raw), SpaceStrategy::Page) => ((bytes / page).max(1) * page, metadata, raw),
+        _ => (0, 0, 0),
     };
     values
 }
@@ -256,7 +272,7 @@ pub(super) fn create(
     create: &FileCreate,
     values: &FileAccessValues,
 ) -> Fallible<Arc<FileHandle>> {
-    let location = locations::of_name(name)?;
+    let location = locations::of_name(name, values)?;
     if already_open(|file| is_same_place(file, &location)).is_some() {
         let text = "unable to create file: file is already open";
         return Err(Failure::new(Major::FILE, Minor::CANTOPENFILE, text));

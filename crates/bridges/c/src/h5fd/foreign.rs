@@ -52,8 +52,8 @@ impl ForeignDriver {
         let file = self.with_list(|fapl| self.class.open(driver_id, &name, flags, fapl));
         let file =
             file.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "driver cannot open the file"))?;
-        let state = Mutex::new(State { file });
-        Ok(ForeignFile { class: self.class.clone(), state, is_writable: flags & READ_WRITE != 0 })
+        let pointer = Mutex::new(FilePointer { file });
+        Ok(ForeignFile { class: self.class.clone(), pointer, is_writable: flags & READ_WRITE != 0 })
     }
 }
 
@@ -102,18 +102,18 @@ fn done(is_done: bool, what: &str) -> io::Result<()> {
 }
 
 #[derive(Debug)]
-struct State {
+struct FilePointer {
     file: *mut H5FD_t,
 }
 
 // SAFETY: the file is used by one thread at a time, behind a lock, and only by threads that call the library.
-unsafe impl Send for State {}
+unsafe impl Send for FilePointer {}
 
 /// An open file of a program's driver. Its functions know one caller at a time.
 #[derive(Debug)]
 struct ForeignFile {
     class: Arc<ForeignClass>,
-    state: Mutex<State>,
+    pointer: Mutex<FilePointer>,
     is_writable: bool,
 }
 
@@ -138,22 +138,22 @@ impl ForeignFile {
 
 impl DriverFile for ForeignFile {
     fn len(&self) -> io::Result<u64> {
-        let state = self.state.lock();
-        self.class.eof(state.file).ok_or_else(|| failed("return the size of the file"))
+        let pointer = self.pointer.lock();
+        self.class.eof(pointer.file).ok_or_else(|| failed("return the size of the file"))
     }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
         if buf.is_empty() {
             return Ok(());
         }
-        let state = self.state.lock();
+        let pointer = self.pointer.lock();
         let end = offset.checked_add(buf.len() as u64).ok_or(io::ErrorKind::UnexpectedEof)?;
-        let eof = self.class.eof(state.file).ok_or_else(|| failed("return the size of the file"))?;
+        let eof = self.class.eof(pointer.file).ok_or_else(|| failed("return the size of the file"))?;
         if end > eof {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.reach(state.file, end)?;
-        done(self.class.read_at(state.file, TRANSFER, offset, buf), "read")
+        self.reach(pointer.file, end)?;
+        done(self.class.read_at(pointer.file, TRANSFER, offset, buf), "read")
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
@@ -161,20 +161,20 @@ impl DriverFile for ForeignFile {
             return Ok(());
         }
         self.check_writable()?;
-        let state = self.state.lock();
+        let pointer = self.pointer.lock();
         let end = offset.checked_add(data.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
-        self.reach(state.file, end)?;
-        done(self.class.write_at(state.file, TRANSFER, offset, data), "write")
+        self.reach(pointer.file, end)?;
+        done(self.class.write_at(pointer.file, TRANSFER, offset, data), "write")
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.check_writable()?;
-        let state = self.state.lock();
-        done(self.class.set_eoa(state.file, len), "set the end of addresses")?;
-        done(self.class.truncate(state.file, TRANSFER), "truncate")?;
+        let pointer = self.pointer.lock();
+        done(self.class.set_eoa(pointer.file, len), "set the end of addresses")?;
+        done(self.class.truncate(pointer.file, TRANSFER), "truncate")?;
         // Not every driver makes a file longer: one zero at its end does.
-        if len > 0 && self.class.eof(state.file).is_some_and(|eof| eof < len) {
-            done(self.class.write_at(state.file, TRANSFER, len - 1, &[0]), "write")?;
+        if len > 0 && self.class.eof(pointer.file).is_some_and(|eof| eof < len) {
+            done(self.class.write_at(pointer.file, TRANSFER, len - 1, &[0]), "write")?;
         }
         Ok(())
     }
@@ -183,16 +183,16 @@ impl DriverFile for ForeignFile {
         if !self.is_writable {
             return Ok(());
         }
-        let state = self.state.lock();
-        done(self.class.flush(state.file, TRANSFER), "flush")
+        let pointer = self.pointer.lock();
+        done(self.class.flush(pointer.file, TRANSFER), "flush")
     }
 
     fn lock(&self, lock: Lock) -> io::Result<()> {
-        let state = self.state.lock();
+        let pointer = self.pointer.lock();
         let is_done = match lock {
-            Lock::Shared => self.class.lock(state.file, false),
-            Lock::Exclusive => self.class.lock(state.file, true),
-            Lock::Unlock => self.class.unlock(state.file),
+            Lock::Shared => self.class.lock(pointer.file, false),
+            Lock::Exclusive => self.class.lock(pointer.file, true),
+            Lock::Unlock => self.class.unlock(pointer.file),
         };
         if is_done { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
     }
@@ -204,8 +204,8 @@ impl DriverFile for ForeignFile {
 
 impl Drop for ForeignFile {
     fn drop(&mut self) {
-        let state = self.state.lock();
+        let pointer = self.pointer.lock();
         // The library has no one to tell that the driver could not close its file.
-        self.class.close(state.file);
+        self.class.close(pointer.file);
     }
 }

@@ -91,7 +91,7 @@ impl BuiltIn {
             // Concentrators are threads of the process.
             BuiltIn::Subfiling | BuiltIn::Ioc => Some("subfiling"),
             BuiltIn::Onion => Some("onion"),
-            BuiltIn::Ros3 => None,
+            BuiltIn::Ros3 => Some("s3").filter(|_| cfg!(feature = "cloud")),
         }
     }
 
@@ -204,6 +204,8 @@ pub enum DriverInfo {
     Ioc { threads: i32 },
     /// Of files on a server.
     Mirror { host: String, port: c_int },
+    /// Of objects of S3.
+    Ros3(Box<crate::h5p::ros3::Ros3Info>),
     /// Of a program's driver, in the form that its functions take.
     Foreign(class::ForeignInfo),
 }
@@ -270,6 +272,9 @@ pub fn prepare(registry: &mut Registry, access: &FileAccessValues) -> Fallible<O
         None => crate::h5p::drivers::of_environment()?,
     };
     let Some(choice) = access.driver.as_ref().or(of_environment.as_ref()) else { return Ok(None) };
+    if let Some(DriverInfo::Ros3(info)) = choice.info.as_deref() {
+        return info.prepare(registry).map(Some);
+    }
     match &*choice.driver {
         DriverHandle::BuiltIn(driver) => match &choice.text {
             Some(text) => Ok(Some(text.clone())),

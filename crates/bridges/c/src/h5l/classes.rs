@@ -13,7 +13,7 @@ use crate::failure::{Failure, Fallible};
 use crate::ffi::{H5P_DEFAULT, herr_t, hid_t, htri_t};
 use crate::h5p::values::LinkAccessValues;
 use crate::handles::ObjectHandle;
-use crate::paths::Found;
+use crate::paths::FoundObject;
 use crate::stack::c_text;
 use crate::{handles, ids};
 
@@ -57,11 +57,11 @@ fn registered(number: u8) -> Fallible<H5L_class_t> {
 
 /// Follows a user-defined link with the program's function.
 pub(crate) fn traverse(
-    here: &Found,
+    here: &FoundObject,
     name: &str,
     (class, data): (u8, &[u8]),
     access: &LinkAccessValues,
-) -> Fallible<Found> {
+) -> Fallible<FoundObject> {
     let function = registered(class)?.trav_func;
     let function = function
         .ok_or_else(|| Failure::new(Major::LINK, Minor::TRAVERSE, "link class cannot be traversed"))?;
@@ -74,7 +74,7 @@ pub(crate) fn traverse(
     if id < 0 {
         return Err(Failure::callback("user-defined link callback returned invalid ID").as_major(Major::LINK));
     }
-    let found = handles::location(id).map(|object| Found::of(&object));
+    let found = handles::location(id).map(|object| FoundObject::of(&object));
     ids::remove_reference(id)?;
     found
 }

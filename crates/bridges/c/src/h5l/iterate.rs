@@ -15,7 +15,7 @@ use crate::ffi::{H5P_DEFAULT, herr_t, hid_t, hsize_t};
 use crate::handles;
 use crate::ids;
 use crate::listing::{Data, Listing, check_answer};
-use crate::paths::{self, Found};
+use crate::paths::{self, FoundObject};
 use crate::stack::c_text;
 
 /// A function of a program's that is called for each link.
@@ -36,7 +36,7 @@ fn call<T: LinkInfo>(
     check_answer(unsafe { operator(group, name.as_ptr(), &raw const info, data) })
 }
 
-fn check_group(found: &Found) -> Fallible<()> {
+fn check_group(found: &FoundObject) -> Fallible<()> {
     match found.kind()? {
         ObjectKind::Group => Ok(()),
         _ => Err(Failure::new(Major::ARGS, Minor::BADTYPE, "not a group")),
@@ -45,7 +45,7 @@ fn check_group(found: &Found) -> Fallible<()> {
 
 /// Calls a function for the links of a group, from a position on, which is brought up to date.
 fn iterate<T: LinkInfo>(
-    group: &Found,
+    group: &FoundObject,
     id: hid_t,
     listing: Listing,
     position: Out<hsize_t>,
@@ -79,7 +79,7 @@ fn iterate_id<T: LinkInfo>(
     operator: Operator<T>,
     data: Data,
 ) -> Fallible<herr_t> {
-    let group = Found::of(&*handles::group_or_file(id)?);
+    let group = FoundObject::of(&*handles::group_or_file(id)?);
     iterate(&group, id, Listing::new(index, order)?, position, operator, data)
 }
 
@@ -88,7 +88,7 @@ fn with_group<T>(
     id: hid_t,
     name: Text,
     lapl: hid_t,
-    work: impl FnOnce(&Found, hid_t) -> Fallible<T>,
+    work: impl FnOnce(&FoundObject, hid_t) -> Fallible<T>,
 ) -> Fallible<T> {
     let found = paths::find_from(id, &name.name("group name")?, lapl)?;
     let group = found.clone().open_kind(ObjectKind::Group)?.register()?;
@@ -110,7 +110,7 @@ fn iterate_name<T: LinkInfo>(
 
 /// Groups that were visited already: each is visited once, though several links lead to it.
 struct Visit<'a> {
-    group: &'a Found,
+    group: &'a FoundObject,
     listing: Listing,
     seen: HashSet<Token>,
 }
@@ -126,7 +126,7 @@ impl Visit<'_> {
 
 /// Calls a function for every link below a group, with its path from there.
 fn visit<T: LinkInfo>(
-    group: &Found,
+    group: &FoundObject,
     id: hid_t,
     listing: Listing,
     operator: Operator<T>,
@@ -161,7 +161,7 @@ fn visit_id<T: LinkInfo>(
     operator: Operator<T>,
     data: Data,
 ) -> Fallible<herr_t> {
-    let group = Found::of(&*handles::group_or_file(id)?);
+    let group = FoundObject::of(&*handles::group_or_file(id)?);
     visit(&group, id, Listing::new(index, order)?, operator, data)
 }
 

@@ -19,7 +19,7 @@ use crate::ffi::{herr_t, hid_t, hsize_t, htri_t};
 use crate::h5f::FileHandle;
 use crate::handles::{self, ObjectHandle};
 use crate::listing::Listing;
-use crate::paths::{self, Found};
+use crate::paths::{self, FoundObject};
 use crate::{h5p, ids};
 use classes::Change;
 pub(crate) use classes::traverse;
@@ -29,7 +29,7 @@ use info::{H5L_info1_t, H5L_info2_t, LinkInfo, kind, value_bytes};
 const SAME_LOCATION: hid_t = 0;
 
 /// Returns the group that a link is in, and the link.
-pub(crate) fn link(id: hid_t, name: &str, lapl: hid_t) -> Fallible<(Found, Link)> {
+pub(crate) fn link(id: hid_t, name: &str, lapl: hid_t) -> Fallible<(FoundObject, Link)> {
     let base = handles::location(id)?;
     let (group, last) = paths::parent(&base, name, &h5p::link_access(lapl)?)?;
     let link = group.container().link_get(group.token, last)?;
@@ -44,7 +44,7 @@ fn link_by_index(
     name: Text,
     (index, order, n): (c_int, c_int, hsize_t),
     lapl: hid_t,
-) -> Fallible<(Found, Link)> {
+) -> Fallible<(FoundObject, Link)> {
     let listing = Listing::new(index, order)?;
     let group = paths::find_from(id, &name.name("group name")?, lapl)?;
     let link = listing.link(&**group.container(), group.token, n)?;
@@ -80,7 +80,7 @@ pub(crate) fn create(
 }
 
 /// Returns the target of a hard link in a file to an object that is there.
-pub(crate) fn hard_target(file: &FileHandle, object: &Found) -> Fallible<LinkTarget> {
+pub(crate) fn hard_target(file: &FileHandle, object: &FoundObject) -> Fallible<LinkTarget> {
     match object.file.is_same(file) {
         true => Ok(LinkTarget::Hard(object.token)),
         false => Err(Failure::new(
@@ -109,7 +109,7 @@ fn both(a: hid_t, b: hid_t) -> Fallible<(hid_t, hid_t)> {
     }
 }
 
-pub(crate) fn delete(group: &Found, link: &Link) -> Fallible<()> {
+pub(crate) fn delete(group: &FoundObject, link: &Link) -> Fallible<()> {
     group.file.check_writable().map_err(|failure| failure.as_minor(Minor::CANTDELETE))?;
     if let LinkTarget::User { class, data } = &link.target {
         let file = crate::h5f::file_id(&group.file)?;
@@ -125,7 +125,7 @@ pub(crate) fn delete(group: &Found, link: &Link) -> Fallible<()> {
 }
 
 /// Moves or copies a link that is not hard to another file.
-fn move_across(group: &Found, link: Link, place: paths::NewLink, copy: bool) -> Fallible<()> {
+fn move_across(group: &FoundObject, link: Link, place: paths::NewLink, copy: bool) -> Fallible<()> {
     place.file.container().link_create(&OpLinkCreate { place: place.location, target: link.target })?;
     match copy {
         true => Ok(()),

@@ -9,7 +9,7 @@ use hyperslab::vol::call;
 use crate::failure::Fallible;
 use crate::ffi::{H5O_token_t, haddr_t, hsize_t};
 use crate::h5f::H5_ih_info_t;
-use crate::paths::Found;
+use crate::paths::FoundObject;
 
 /// `H5O_INFO_…`: which fields are asked for.
 pub(crate) mod fields {
@@ -91,11 +91,11 @@ pub(crate) fn kind_number(kind: ObjectKind) -> c_int {
 /// A struct that tells what an object is.
 pub(crate) trait ObjectDetails: Sized + Copy {
     /// Fills it.
-    fn of(object: &Found, fields: c_uint) -> Fallible<Self>;
+    fn of(object: &FoundObject, fields: c_uint) -> Fallible<Self>;
 }
 
 impl ObjectDetails for H5O_info2_t {
-    fn of(object: &Found, fields: c_uint) -> Fallible<Self> {
+    fn of(object: &FoundObject, fields: c_uint) -> Fallible<Self> {
         let info = object.container().object_info(object.token)?;
         let times = info.times.filter(|_| fields & fields::TIME != 0).unwrap_or_default();
         Ok(H5O_info2_t {
@@ -113,7 +113,7 @@ impl ObjectDetails for H5O_info2_t {
 }
 
 impl ObjectDetails for H5O_info1_t {
-    fn of(object: &Found, fields: c_uint) -> Fallible<Self> {
+    fn of(object: &FoundObject, fields: c_uint) -> Fallible<Self> {
         let all = H5O_info2_t::of(object, fields)?;
         let native = match fields & (fields::HDR | fields::META_SIZE) {
             0 => H5O_native_info_t::default(),
@@ -135,7 +135,7 @@ impl ObjectDetails for H5O_info1_t {
 }
 
 /// Returns the sizes of an object's metadata in an HDF5 file; zeros where a container has none.
-pub(crate) fn native_info(object: &Found) -> Fallible<H5O_native_info_t> {
+pub(crate) fn native_info(object: &FoundObject) -> Fallible<H5O_native_info_t> {
     let Ok(sizes) = call::<ObjectMetadata>(&**object.container(), &object.token) else {
         return Ok(H5O_native_info_t::default());
     };

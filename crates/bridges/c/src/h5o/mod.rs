@@ -19,7 +19,7 @@ use crate::ffi::{
 };
 use crate::handles::{self, Object, ObjectHandle};
 use crate::listing::Listing;
-use crate::paths::{self, Found};
+use crate::paths::{self, FoundObject};
 use crate::{h5l, h5p, ids};
 pub(crate) use info::H5O_info2_t;
 use info::{H5O_info1_t, H5O_native_info_t, ObjectDetails, fields, native_info};
@@ -34,13 +34,13 @@ pub(crate) fn by_index(
     name: Text,
     (index, order, n): (c_int, c_int, hsize_t),
     lapl: hid_t,
-) -> Fallible<Found> {
+) -> Fallible<FoundObject> {
     let listing = Listing::new(index, order)?;
     let found = paths::find_from(id, &name.name("group name")?, lapl)?;
     let link = listing.link(&**found.container(), found.token, n)?;
     let path = found.path.as_deref().map(|path| hyperslab::vol::model::link::join(path, &link.name));
     match link.target {
-        LinkTarget::Hard(token) if !found.file.has_mounts() => Ok(Found { token, path, ..found }),
+        LinkTarget::Hard(token) if !found.file.has_mounts() => Ok(FoundObject { token, path, ..found }),
         _ => {
             let group = found.open()?;
             paths::find(&group, &link.name, &h5p::link_access(lapl)?)
@@ -55,7 +55,7 @@ fn by_token(id: hid_t, token: Token) -> Fallible<hid_t> {
     if token.0 == H5O_TOKEN_UNDEF_g.data || token == Token::default() {
         return Err(missing());
     }
-    let found = Found { file, token, path: None };
+    let found = FoundObject { file, token, path: None };
     found.open().map_err(|failure| Failure { cause: failure.cause, ..missing() })?.register()
 }
 
@@ -74,13 +74,13 @@ pub(crate) fn flush(object: &ObjectHandle, id: hid_t) -> Fallible<()> {
     Ok(())
 }
 
-pub(crate) fn set_comment(found: &Found, comment: Text) -> Fallible<()> {
+pub(crate) fn set_comment(found: &FoundObject, comment: Text) -> Fallible<()> {
     found.file.check_writable()?;
     let comment = comment.optional().filter(|comment| !comment.is_empty());
     Ok(found.container().object_set_comment(found.token, comment.as_deref())?)
 }
 
-fn comment(found: &Found, buffer: TextOut, size: usize) -> Fallible<isize> {
+fn comment(found: &FoundObject, buffer: TextOut, size: usize) -> Fallible<isize> {
     let comment = found.container().object_info(found.token)?.comment.unwrap_or_default();
     Ok(buffer.put_text(size, &comment))
 }
@@ -100,7 +100,7 @@ fn adjust(id: hid_t, by: i32) -> Fallible<()> {
     Ok(())
 }
 
-fn put_details<T: ObjectDetails>(found: &Found, out: Out<T>, wanted: c_uint) -> Fallible<()> {
+fn put_details<T: ObjectDetails>(found: &FoundObject, out: Out<T>, wanted: c_uint) -> Fallible<()> {
     out.check("info struct")?;
     if wanted & !fields::ALL != 0 {
         return Err(Failure::argument("invalid fields"));
@@ -109,12 +109,12 @@ fn put_details<T: ObjectDetails>(found: &Found, out: Out<T>, wanted: c_uint) -> 
     Ok(())
 }
 
-fn named(id: hid_t, name: Text, lapl: hid_t) -> Fallible<Found> {
+fn named(id: hid_t, name: Text, lapl: hid_t) -> Fallible<FoundObject> {
     paths::find_from(id, &name.name("object name")?, lapl)
 }
 
-fn this(id: hid_t) -> Fallible<Found> {
-    Ok(Found::of(&*handles::location(id)?))
+fn this(id: hid_t) -> Fallible<FoundObject> {
+    Ok(FoundObject::of(&*handles::location(id)?))
 }
 
 /// Copies an object, inside its file or to another.
@@ -273,7 +273,7 @@ api! { OHDR:
     /// Links an object.
     fn H5Olink(id: hid_t, to: hid_t, name: Text, lcpl: hid_t, lapl: hid_t) -> herr_t {
         let object = object(id)?;
-        let found = Found::of(&object);
+        let found = FoundObject::of(&object);
         let text = name.name("link name")?;
         h5l::create(to, name, (lcpl, lapl), |file| h5l::hard_target(file, &found))?;
         if object.path.read().is_none() {

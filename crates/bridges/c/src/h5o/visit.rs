@@ -11,7 +11,7 @@ use crate::arguments::Text;
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{herr_t, hid_t};
 use crate::listing::{Data, Listing, check_answer};
-use crate::paths::{self, Found};
+use crate::paths::{self, FoundObject};
 use crate::stack::c_text;
 use crate::{api, handles, ids};
 
@@ -28,18 +28,18 @@ struct Visit<T> {
 }
 
 impl<T: ObjectDetails> Visit<T> {
-    fn call(&self, object: &Found, name: &str) -> Fallible<Option<herr_t>> {
+    fn call(&self, object: &FoundObject, name: &str) -> Fallible<Option<herr_t>> {
         let (name, info) = (c_text(name), T::of(object, self.fields)?);
         // SAFETY: name and info live until the function returns; the program gave function and data together.
         check_answer(unsafe { (self.operator)(self.id, name.as_ptr(), &raw const info, self.data) })
     }
 
-    fn links(&self, start: &Found, group: Token) -> Fallible<std::vec::IntoIter<hyperslab::Link>> {
+    fn links(&self, start: &FoundObject, group: Token) -> Fallible<std::vec::IntoIter<hyperslab::Link>> {
         Ok(self.listing.links_of_visit(&**start.container(), group)?.into_iter())
     }
 
     /// Visits an object and everything that hard links lead to from there, each object once.
-    fn run(&self, start: &Found) -> Fallible<herr_t> {
+    fn run(&self, start: &FoundObject) -> Fallible<herr_t> {
         if let Some(stop) = self.call(start, ".")? {
             return Ok(stop);
         }
@@ -58,7 +58,7 @@ impl<T: ObjectDetails> Visit<T> {
                 continue;
             }
             let name = join(path, &link.name);
-            let object = Found { file: start.file.clone(), token, path: None };
+            let object = FoundObject { file: start.file.clone(), token, path: None };
             if let Some(stop) = self.call(&object, &name)? {
                 return Ok(stop);
             }
@@ -78,7 +78,7 @@ fn visit_id<T: ObjectDetails>(
     data: Data,
     wanted: c_uint,
 ) -> Fallible<herr_t> {
-    let start = Found::of(&*handles::location(id)?);
+    let start = FoundObject::of(&*handles::location(id)?);
     let operator = operator.ok_or_else(|| Failure::argument("no callback operator specified"))?;
     if wanted & !fields::ALL != 0 {
         return Err(Failure::argument("invalid fields"));

@@ -83,6 +83,24 @@ pub struct H5FD_ioc_config_t {
     pub thread_pool_size: i32,
 }
 
+/// Properties of the driver of objects of S3.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct H5FD_ros3_fapl_t {
+    pub version: i32,
+    pub authenticate: u8,
+    pub aws_region: [c_char; 33],
+    pub secret_id: [c_char; 129],
+    pub secret_key: [c_char; 129],
+}
+
+impl std::fmt::Debug for H5FD_ros3_fapl_t {
+    /// Credentials are never printed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("H5FD_ros3_fapl_t").field("region", &text_of(&self.aws_region)).finish_non_exhaustive()
+    }
+}
+
 /// Returns the text in an array of a struct, which ends with NUL or with the array.
 pub fn text_of(array: &[c_char]) -> String {
     let bytes: Vec<u8> = array.iter().take_while(|c| **c != 0).map(|c| c.to_ne_bytes()[0]).collect();

@@ -1,6 +1,6 @@
 //! Virtual file drivers of file access lists.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
 use super::class::Kind;
@@ -237,14 +237,6 @@ macro_rules! absent_drivers {
 }
 
 absent_drivers! {
-    H5Pset_fapl_ros3(_fa: *const c_void) "ros3";
-    H5Pget_fapl_ros3(_fa: *mut c_void) "ros3";
-    H5Pset_fapl_ros3_token(_token: *const c_char) "ros3";
-    H5Pget_fapl_ros3_token(_size: usize, _token: *mut c_char) "ros3";
-    H5Pset_fapl_ros3_endpoint(_endpoint: *const c_char) "ros3";
-    H5Pget_fapl_ros3_endpoint(_size: usize, _endpoint: *mut c_char) "ros3";
-    H5Pset_fapl_ros3_block_caching(_block_size: usize, _cache_size: usize, _lock: bool) "ros3";
-    H5Pget_fapl_ros3_block_caching(_block_size: *mut usize, _cache_size: *mut usize, _lock: *mut bool) "ros3";
     H5Pset_fapl_hdfs(_fa: *mut c_void) "hdfs";
     H5Pget_fapl_hdfs(_fa: *mut c_void) "hdfs";
 }

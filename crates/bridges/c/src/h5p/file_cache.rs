@@ -1,9 +1,10 @@
-//! Settings of metadata caches and page buffers. They are stored and returned.
+//! Settings of metadata caches and page buffers.
 
 use std::ffi::{c_char, c_int, c_uint};
 
 use super::file_access::{change, read};
 use super::rows::{H5AC_cache_config_t, cache_config, set_cache_config};
+use super::values::FileAccessValues;
 use crate::api;
 use crate::arguments::{Out, Text, TextOut, Values};
 use crate::codes::{Major, Minor};
@@ -26,6 +27,14 @@ pub struct H5AC_cache_image_config_t {
 
 fn cache(text: &'static str) -> Failure {
     Failure::new(Major::CACHE, Minor::BADVALUE, text)
+}
+
+/// Returns the bytes of metadata that a program wants to be kept in memory, if it chose a number.
+pub fn cache_bytes(values: &FileAccessValues) -> Option<u64> {
+    values.metadata_cache.as_ref()?;
+    let config = cache_config(values);
+    let is_fixed = config.set_initial_size && config.incr_mode == 0 && config.flash_incr_mode == 0;
+    Some(if is_fixed { config.initial_size } else { config.max_size } as u64)
 }
 
 /// Returns an error for a configuration that no cache can have.

@@ -319,7 +319,7 @@ pub fn list_of(id: hid_t, kind: Kind) -> Fallible<Arc<PropertyList>> {
     }
 }
 
-/// The failure of values that are not those of the class: it cannot happen with a list that [`list_of`] returned.
+/// Returns the failure of values that are not those of the class: it cannot happen with a list that [`list_of`] returned.
 fn foreign() -> Failure {
     Failure::new(Major::PLIST, Minor::CANTGET, "property list has no such values")
 }

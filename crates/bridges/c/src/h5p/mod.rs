@@ -30,6 +30,7 @@ pub mod object;
 pub mod parallel;
 mod plist_space;
 pub mod registration;
+pub mod ros3;
 pub mod rows;
 pub mod transfer;
 pub mod transform;

@@ -13,12 +13,12 @@ pub(super) struct Layout {
     /// Bytes of an element in the library's form.
     pub(super) memory_bytes: usize,
     /// Its parts.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<LayoutPart>,
 }
 
 /// A part of an element, at its offset in each form.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct LayoutPart {
     pub(super) c: usize,
     pub(super) memory: usize,
     pub(super) value: Value,
@@ -45,7 +45,7 @@ pub(super) trait Mover {
     fn element_bytes(layout: &Layout) -> (usize, usize);
 
     /// Returns the offsets of a part in the form that is read, and in the one that is written.
-    fn offsets(part: &Part) -> (usize, usize);
+    fn offsets(part: &LayoutPart) -> (usize, usize);
 
     fn text(&mut self, from: &[u8], into: &mut [u8]) -> Fallible<()>;
     fn sequence(&mut self, inner: &Layout, from: &[u8], into: &mut [u8]) -> Fallible<()>;
@@ -104,12 +104,12 @@ impl Layout {
 
     /// Returns whether elements are the same in both forms.
     pub(super) fn is_plain(&self) -> bool {
-        matches!(self.parts.as_slice(), [Part { value: Value::Plain(_), .. }])
+        matches!(self.parts.as_slice(), [LayoutPart { value: Value::Plain(_), .. }])
             && self.c_bytes == self.memory_bytes
     }
 }
 
-fn add(c: &Datatype, memory: &Datatype, (c_at, memory_at): (usize, usize), parts: &mut Vec<Part>) {
+fn add(c: &Datatype, memory: &Datatype, (c_at, memory_at): (usize, usize), parts: &mut Vec<LayoutPart>) {
     let value = match (c, memory) {
         _ if !c.has_descriptors() => Value::Plain(c.size() as usize),
         (Datatype::Compound(c), Datatype::Compound(memory)) => {
@@ -130,11 +130,11 @@ fn add(c: &Datatype, memory: &Datatype, (c_at, memory_at): (usize, usize), parts
         (Datatype::Reference(t), _) => Value::Reference(t.kind),
         _ => Value::Text,
     };
-    parts.push(Part { c: c_at, memory: memory_at, value });
+    parts.push(LayoutPart { c: c_at, memory: memory_at, value });
 }
 
 /// Joins plain parts that follow each other in both forms.
-fn join(parts: &mut Vec<Part>) {
+fn join(parts: &mut Vec<LayoutPart>) {
     parts.dedup_by(|next, last| {
         let (Value::Plain(more), Value::Plain(bytes)) = (&next.value, &mut last.value) else { return false };
         let is_next = last.c + *bytes == next.c && last.memory + *bytes == next.memory;

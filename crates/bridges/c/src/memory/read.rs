@@ -7,7 +7,7 @@ use hyperslab::vol::model::Heap;
 use hyperslab::vol::model::datatype::ReferenceKind;
 use hyperslab::vol::model::heap::VarLenDescriptor;
 
-use super::layout::{Layout, Mover, Part};
+use super::layout::{Layout, LayoutPart, Mover};
 use super::{references, short_buffer};
 use crate::failure::Fallible;
 use crate::h5f::FileHandle;
@@ -23,7 +23,7 @@ impl Mover for Reader<'_> {
         (layout.c_bytes, layout.memory_bytes)
     }
 
-    fn offsets(part: &Part) -> (usize, usize) {
+    fn offsets(part: &LayoutPart) -> (usize, usize) {
         (part.c, part.memory)
     }
 

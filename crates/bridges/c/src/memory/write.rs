@@ -6,7 +6,7 @@ use hyperslab::vol::model::Heap;
 use hyperslab::vol::model::datatype::ReferenceKind;
 use hyperslab::vol::model::heap::VarLenDescriptor;
 
-use super::layout::{Layout, Mover, Part};
+use super::layout::{Layout, LayoutPart, Mover};
 use super::{Allocator, references, short_buffer};
 use crate::failure::Fallible;
 use crate::ffi::hvl_t;
@@ -27,7 +27,7 @@ impl Mover for Writer<'_> {
         (layout.memory_bytes, layout.c_bytes)
     }
 
-    fn offsets(part: &Part) -> (usize, usize) {
+    fn offsets(part: &LayoutPart) -> (usize, usize) {
         (part.memory, part.c)
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn check_expansion(limits: &Limits, chunk_bytes: u64, stored_bytes: u
     Err(error.with("help", "use smaller chunks, or raise Limits::chunk_expansion_max"))
 }
 
-/// An error where a chunk that went through filters could not be read again.
+/// Returns an error where a chunk that went through filters could not be read again.
 pub(crate) fn check_stored(limits: &Limits, chunk_bytes: u64, stored_bytes: u64) -> Result<()> {
     stored_bytes.within(limits.chunk_bytes_max, "stored chunk")?;
     check_expansion(limits, chunk_bytes, stored_bytes)

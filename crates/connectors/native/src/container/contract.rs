@@ -15,6 +15,7 @@ use vol::{
 use super::{NativeContainer, address, attributes, datasets, links, objects, optional};
 use crate::gate::Scope;
 use crate::maps;
+use crate::metadata_cache::CacheEvent;
 use crate::object::{dataset, global_heap, group, reference};
 use crate::store::Commit;
 use crate::write::Writer;
@@ -38,6 +39,7 @@ impl Container for NativeContainer {
                 file.writer()?.begin_commit(durability)?
             };
             begun.map_or(Ok(()), Commit::run)?;
+            file.log.note(CacheEvent::Flush);
             file.store.shared.publish()
         })
     }

@@ -8,8 +8,12 @@ use crate::chunk;
 use crate::gate::Scope;
 use crate::image::FileImage;
 use crate::link_storage::LinkStorage;
+use crate::metadata_cache::{EvictObject, LogMetadataCache, ResetMetadataCacheCounts, SetMetadataCacheBytes};
 use crate::object::group;
-use crate::statistics::{self, FileMetadata, ObjectMetadata};
+use crate::page_buffering::{self, ResetPageBufferStatistics};
+use crate::statistics::{
+    self, FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests,
+};
 use crate::stored_chunk::StoredChunk;
 
 /// Chooses whether committed elements of a dataset are overwritten where they are (`docs/durability.md`): the extension
@@ -63,6 +67,17 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
             Ok(StoredChunk::answer(found))
         })
         .on::<FileImage>(|()| c.open_file()?.image())
+        .on::<RemoteRequests>(|()| RemoteRequests::of(c.open_file()?))
+        .on::<MetadataCache>(|()| Ok(c.open_file()?.metadata_cache()))
+        .on::<ResetMetadataCacheCounts>(|()| c.open_file().map(|file| file.look_ups.reset()))
+        .on::<SetMetadataCacheBytes>(|bytes| c.open_file().map(|file| file.set_metadata_cache_bytes(bytes)))
+        .on::<EvictObject>(|object| c.open_file().map(|file| file.evict(address(object))))
+        .on::<LogMetadataCache>(|choice| match choice {
+            0 => c.open_file()?.log.stop(),
+            _ => c.open_file()?.log.start(),
+        })
+        .on::<PageBufferStatistics>(|()| page_buffering::statistics(&c.open_file()?.store))
+        .on::<ResetPageBufferStatistics>(|()| page_buffering::reset(&c.open_file()?.store))
         .on::<OverwriteInPlace>(|choice| {
             let at = address(choice.dataset);
             c.change(Scope::Objects(&[at]), |writer| writer.set_in_place(at, choice.is_in_place))

@@ -131,11 +131,11 @@ impl ExtensibleArray {
         2 * self.lg_pointers()
     }
 
-    pub(super) fn direct_pointers(&self) -> u64 {
+    pub(crate) fn direct_pointers(&self) -> u64 {
         2 * (u64::from(self.pointers_min) - 1)
     }
 
-    pub(super) fn secondary_pointers(&self) -> u64 {
+    pub(crate) fn secondary_pointers(&self) -> u64 {
         (1 + u64::from(self.max_bits) - self.lg_min()).saturating_sub(self.direct_groups())
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use system::sync::{Condvar, Mutex, RwLock};
 
+use files::PageKind;
 use model::{Budget, Error, Limits, Result, Within};
 use quick_cache::Weighter;
 
@@ -70,6 +71,8 @@ pub(crate) struct StoreParts {
     pub(crate) cache_bytes: u64,
     /// No lock keeps other writers out.
     pub(crate) is_unlocked: bool,
+    /// `file` with a page buffer.
+    pub(crate) page_buffer: Option<Arc<files::PageBuffer>>,
 }
 
 /// Returns the addresses that can be read in each member: for a writer all that may be allocated, or else those that are there.
@@ -102,7 +105,10 @@ impl Store {
             live,
             cache_bytes,
             is_unlocked,
+            page_buffer,
         } = parts;
+        // Whoever writes goes through it too, so that it has what the file has.
+        let file = page_buffer.clone().map_or(file, |buffer| buffer as files::Handle);
         let members = file.members();
         let first_end = members.as_ref().map_or(u64::MAX, |members| members.first().end);
         let ranges = members.map_or_else(Vec::new, |members| member_ranges(&file, &members, base, writable));
@@ -118,13 +124,14 @@ impl Store {
             }))
         });
         let pages = Pages::new(cache_bytes / 4, writable);
-        if base == 0 && !writable && !live {
+        if base == 0 && !writable && !live && page_buffer.is_none() {
             head.bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
             pages.put_first(head.bytes);
         }
         Store {
             shared: Arc::new(Shared {
                 file,
+                page_buffer,
                 base,
                 first_end,
                 ranges,
@@ -161,6 +168,7 @@ impl Store {
             live: false,
             cache_bytes: 0,
             is_unlocked: false,
+            page_buffer: None,
         })
     }
 
@@ -171,6 +179,20 @@ impl Store {
     /// Returns the first address that is not allocated.
     pub(crate) fn end(&self) -> u64 {
         self.shared.end()
+    }
+
+    /// Bounds the blocks that are kept.
+    pub(crate) fn set_cache_bytes(&self, bytes: u64) {
+        self.shared.pages.set_bytes_max(bytes / 4);
+        self.blocks.set_weight_max(bytes / 4);
+        self.verified.set_weight_max(bytes / 2);
+    }
+
+    /// Returns the bytes and the number of the blocks that are kept.
+    pub(crate) fn cached(&self) -> (u64, usize) {
+        let (page_bytes, pages) = self.shared.pages.kept();
+        let bytes = page_bytes + self.blocks.weight() + self.verified.weight();
+        (bytes, pages + self.blocks.len() + self.verified.len())
     }
 
     /// Returns whether bytes may change under a cache.
@@ -268,9 +290,9 @@ impl Store {
 
     /// Like [`Store::read`], into a buffer of its own.
     fn read_vec(&self, at: Address, len: usize, what: &str) -> Result<Vec<u8>> {
-        if self.may_change() || !self.overlay.is_empty() {
+        if self.may_change() || !self.overlay.is_empty() || self.shared.page_buffer.is_some() {
             let mut bytes = vec![0; len];
-            self.read(at, &mut bytes, what)?;
+            self.read_as(PageKind::Metadata, at, &mut bytes, what)?;
             return Ok(bytes);
         }
         self.check(at, len as u64, what)?;
@@ -280,7 +302,7 @@ impl Store {
 
     /// Returns a small block. A page may fail where the block alone would not: not all of a file of several files is there.
     fn paged(&self, at: Address, len: u64) -> Option<Block> {
-        if self.is_live() {
+        if self.is_live() || self.shared.page_buffer.is_some() {
             return None;
         }
         let within = self.shared.range_of(at);
@@ -330,13 +352,17 @@ impl Store {
         })
     }
 
-    /// Any bytes, straight into the caller's buffer.
+    /// Raw data, straight into the caller's buffer.
     pub(crate) fn read(&self, at: Address, into: &mut [u8], what: &str) -> Result<()> {
+        self.read_as(PageKind::Raw, at, into, what)
+    }
+
+    fn read_as(&self, kind: PageKind, at: Address, into: &mut [u8], what: &str) -> Result<()> {
         self.check(at, into.len() as u64, what)?;
         if !self.is_live() && self.shared.pages.copy(at.0, into) {
             return Ok(());
         }
-        self.shared.read(at, into).map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))?;
+        self.shared.read(kind, at, into).map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))?;
         if !self.overlay.is_empty() {
             self.apply_overlay(at, into);
         }

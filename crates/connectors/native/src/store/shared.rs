@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use algorithms::thread_pool;
+use files::{PageBuffer, PageKind};
 use model::{Error, Result};
 use system::sync::{Condvar, Mutex, RwLock, RwLockWriteGuard};
 use vol::{Access, Durability, Locking};
@@ -20,6 +21,8 @@ use crate::txn::{Failure, LARGE_BYTES, Publish, PublishOrder, StagedRanges, Txn,
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(super) file: files::Handle,
+    /// The same file as `file`, where it has a page buffer.
+    pub(super) page_buffer: Option<Arc<PageBuffer>>,
     /// Where the superblock was found: all addresses count from here.
     pub(super) base: u64,
     /// One past the last offset of the member with the superblock. A file of one range has no other.
@@ -65,6 +68,11 @@ impl Shared {
         self.file.is_remote()
     }
 
+    /// Returns the requests to the server that stores the file.
+    pub(crate) fn request_counts(&self) -> Option<files::RequestCounts> {
+        self.file.request_counts()
+    }
+
     /// Starts to fetch ranges of addresses that will be read soon.
     pub(crate) fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let place = |at: u64| self.base.saturating_add(at);
@@ -82,25 +90,43 @@ impl Shared {
         self.file.publish().map_err(|e| Error::io("publish file", &e))
     }
 
-    pub(crate) fn read(&self, at: Address, into: &mut [u8]) -> std::io::Result<()> {
+    pub(crate) fn page_buffer(&self) -> Option<&PageBuffer> {
+        self.page_buffer.as_deref()
+    }
+
+    /// Reads from the file, through its page buffer if it has one.
+    fn read_file(&self, kind: PageKind, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
+        match &self.page_buffer {
+            Some(buffer) if buffer.read(kind, offset, into)? => Ok(()),
+            _ => read_at(&self.file, offset, into),
+        }
+    }
+
+    pub(crate) fn read(&self, kind: PageKind, at: Address, into: &mut [u8]) -> std::io::Result<()> {
         let offset = self.base.saturating_add(at.0);
-        let Some(txn) = &self.txn else { return read_at(&self.file, offset, into) };
+        let Some(txn) = &self.txn else { return self.read_file(kind, offset, into) };
         // What changes from here on is not of what this reader looks at; what waits now may be in the file a moment later.
         let (waiting, content_end) = {
             let txn = txn.read_unpoisoned().ok_or_else(|| std::io::Error::other(INTERRUPTED))?;
             (txn.waiting(offset, offset.saturating_add(into.len() as u64)), txn.content_end())
         };
         let content_end = content_end.filter(|_| offset < self.first_end);
-        self.read_content(offset, into, content_end.unwrap_or(u64::MAX))?;
+        self.read_content(kind, offset, into, content_end.unwrap_or(u64::MAX))?;
         overlay(&self.file, &waiting, offset, into)
     }
 
     /// Reads what the file holds. What was allocated and not written yet lies beyond its end, or in the place of a record.
-    fn read_content(&self, offset: u64, into: &mut [u8], content_end: u64) -> std::io::Result<()> {
+    fn read_content(
+        &self,
+        kind: PageKind,
+        offset: u64,
+        into: &mut [u8],
+        content_end: u64,
+    ) -> std::io::Result<()> {
         let inside = content_end.saturating_sub(offset).min(into.len() as u64) as usize;
         let (content, blank) = into.split_at_mut(inside);
         blank.fill(0);
-        match read_at(&self.file, offset, content) {
+        match self.read_file(kind, offset, content) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 let there = self.file.bytes_end(offset)?.saturating_sub(offset).min(inside as u64) as usize;
                 self.file.read_at(offset, &mut content[..there])?;
@@ -354,7 +380,7 @@ impl Shared {
         self.committed.notify_all();
     }
 
-    /// Number of the last commit that is in the file.
+    /// Returns the number of the last commit that is in the file.
     pub(crate) fn finished(&self) -> u64 {
         self.finished.load(Ordering::Acquire)
     }
@@ -410,7 +436,7 @@ impl Shared {
         }
     }
 
-    /// Returns a file that another program writes has grown as far as it is long.
+    /// Returns the end of the addresses. A file that another program writes has grown as far as it is long.
     pub(super) fn end(&self) -> u64 {
         let end = self.end.load(Ordering::Acquire);
         if !self.live {

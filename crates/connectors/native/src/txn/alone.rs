@@ -17,7 +17,7 @@ pub(super) struct LastSuperblock {
 }
 
 impl LastSuperblock {
-    /// An error if another program wrote the superblock since this writer did, or its mark over the salt of this one, which
+    /// Returns an error if another program wrote the superblock since this writer did, or its mark over the salt of this one, which
     /// stands past the stored end: it would lose what that one committed.
     pub(super) fn check(&self, file: &Handle, mark: Option<(u64, &SaltBytes)>) -> Result<()> {
         let Some(seen) = &self.bytes else { return Ok(()) };
@@ -39,7 +39,7 @@ fn has_mark(file: &Handle, (end, salt): (u64, &SaltBytes)) -> Result<bool> {
 }
 
 impl Txn {
-    /// An error if another program changes the file too.
+    /// Returns an error if another program changes the file too.
     pub(super) fn check_alone(&mut self) -> Result<()> {
         let mark = self.is_marked.then_some((self.end, &self.salt));
         self.seen.check(&self.file, mark).map_err(|e| self.fail(e))

@@ -37,7 +37,7 @@ impl Moves {
         fields.for_each(|field| out.put_uint(field, 8));
     }
 
-    /// The moves of a record that stands at the start of `outside`: they bring nothing to there, nor from there.
+    /// Returns the moves of a record that stands at the start of `outside`: they bring nothing to there, nor from there.
     pub(super) fn decode(c: &mut Cursor<'_>, outside: &Range<u64>) -> Result<Moves> {
         let after = usize::try_from(c.u64()?).unwrap_or(usize::MAX);
         let (mut extents, mut all) = (Vec::new(), Vec::new());

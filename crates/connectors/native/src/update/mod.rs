@@ -49,7 +49,7 @@ pub(crate) trait Blocks {
     /// Writes bytes that are published in this turn, where something committed is there.
     fn write(&mut self, at: Address, data: &[u8], turn: PublishOrder) -> Result<()>;
 
-    /// Number of the commit that changes will be part of.
+    /// Returns the number of the commit that changes will be part of.
     fn generation(&self) -> u64;
 
     /// Returns whether the commit of this number is in the file: what was given up for it within a structure is used again.

@@ -21,6 +21,9 @@ struct ArrayUpdate {
     at: Address,
     header: ExtensibleArray,
     form: ElementForm,
+    index_at: Address,
+    /// When the index block is published: one that is new, before the header that leads to it.
+    index_order: PublishOrder,
     elements: Vec<u8>,
     direct: Vec<Option<Address>>,
     secondary: Vec<Option<Address>>,
@@ -91,22 +94,44 @@ impl Storage {
         near.into_iter().try_for_each(|near| self.put_elements(&mut array, near))?;
         array.header.entries = array.header.entries.max(last + 1);
         let sizes = self.sizes;
-        let ArrayUpdate { header, elements, direct, secondary, .. } = array;
+        let ArrayUpdate { header, index_at, index_order, elements, direct, secondary, .. } = array;
         let index = IndexBlock { elements: &elements, direct, secondary };
-        let index_at = header.index_block.ok_or_else(|| Error::corrupt("change chunk index").at(at.0))?;
-        self.write_in_turn(index_at, &header.encode_index_block(at, &index, sizes)?, PublishOrder::Second)?;
+        self.write_in_turn(index_at, &header.encode_index_block(at, &index, sizes)?, index_order)?;
         self.write_in_turn(at, &header.encode(sizes)?, PublishOrder::Second)
     }
 
-    fn open_array(&self, at: Address, form: ElementForm) -> Result<ArrayUpdate> {
+    fn open_array(&mut self, at: Address, form: ElementForm) -> Result<ArrayUpdate> {
         let sizes = self.sizes;
         let header =
             ExtensibleArray::decode(&self.read_back(at, ExtensibleArray::header_bytes(sizes))?, sizes)?;
-        let index_at = header.index_block.ok_or_else(|| Error::corrupt("change chunk index").at(at.0))?;
+        let Some(index_at) = header.index_block else { return self.first_index_block(at, header, form) };
         let bytes = self.read_back(index_at, header.index_block_bytes(sizes))?;
         let index = header.index_block(&bytes, sizes, at)?;
         let (elements, direct, secondary) = (index.elements.to_vec(), index.direct, index.secondary);
-        Ok(ArrayUpdate { at, header, form, elements, direct, secondary })
+        let index_order = PublishOrder::Second;
+        Ok(ArrayUpdate { at, header, form, index_at, index_order, elements, direct, secondary })
+    }
+
+    /// Gives an index block to an array that never had an element: libhdf5 makes one with the first.
+    fn first_index_block(
+        &mut self,
+        at: Address,
+        mut header: ExtensibleArray,
+        form: ElementForm,
+    ) -> Result<ArrayUpdate> {
+        let index_at = self.allocate(header.index_block_bytes(self.sizes), DataKind::ObjectHeader);
+        header.index_block = Some(index_at);
+        header.counts.elements += u64::from(header.index_elements);
+        Ok(ArrayUpdate {
+            at,
+            form,
+            index_at,
+            index_order: PublishOrder::First,
+            elements: absent(form, u64::from(header.index_elements))?,
+            direct: vec![None; header.direct_pointers() as usize],
+            secondary: vec![None; header.secondary_pointers() as usize],
+            header,
+        })
     }
 
     /// Puts elements of one block, or of one page of it, to their places.
@@ -239,7 +264,7 @@ impl Storage {
     ) -> Result<()> {
         let (sizes, wrong) = (self.sizes, || Error::corrupt("change chunk index").at(at.0));
         let array = FixedArray::decode(&self.read_back(at, FixedArray::header_bytes(sizes))?, sizes)?;
-        let block = array.block.ok_or_else(wrong)?;
+        let Some(block) = array.block else { return self.first_fixed_block(at, array, form, elements) };
         let bytes = self.read_back(block, array.block_bytes(sizes).ok_or_else(wrong)?)?;
         array.check_block(&bytes, sizes, at)?;
         let before = array.block_body(&bytes, sizes);
@@ -257,6 +282,20 @@ impl Storage {
             true => Ok(()),
             false => self.write_in_turn(block, &array.encode_block(at, &body, sizes)?, PublishOrder::Second),
         }
+    }
+
+    /// Gives a block to an array that never had an element: libhdf5 makes one with the first.
+    fn first_fixed_block(
+        &mut self,
+        at: Address,
+        mut array: FixedArray,
+        form: ElementForm,
+        elements: &[Element],
+    ) -> Result<()> {
+        let (block, bytes) = self.build_fixed_block(at, &array, form, elements)?;
+        array.block = Some(block);
+        self.write_in_turn(block, &bytes, PublishOrder::First)?;
+        self.write_in_turn(at, &array.encode(self.sizes)?, PublishOrder::Second)
     }
 
     /// Puts elements into a page, and notes in the bitmap that it is there.
@@ -294,7 +333,7 @@ impl Storage {
     }
 }
 
-/// Elements of chunks that are not stored.
+/// Returns the elements of chunks that are not stored.
 fn absent(form: ElementForm, count: u64) -> Result<Vec<u8>> {
     Ok(form.encode(form.absent())?.repeat(count as usize))
 }

@@ -196,7 +196,7 @@ impl Storage {
     }
 }
 
-/// An error where elements do not fit the extent.
+/// Returns an error where elements do not fit the extent.
 pub(crate) fn check_elements(dataset: &Dataset, op: &OpWrite<'_>) -> Result<()> {
     let count = match &dataset.info.space {
         Dataspace::Null => 0,

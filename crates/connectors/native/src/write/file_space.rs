@@ -41,7 +41,7 @@ pub(crate) struct Account {
 }
 
 /// The superblock extension. Once it is prepared, its messages keep their places.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Extension {
     address: Address,
     prefix: Prefix,
@@ -51,6 +51,11 @@ pub(super) struct Extension {
 }
 
 impl Extension {
+    /// Returns an extension without messages.
+    pub(super) fn new(address: Address, prefix: Prefix) -> Extension {
+        Extension { address, prefix, first: Vec::new(), rest: Vec::new(), continuations: Ranges::new() }
+    }
+
     pub(super) fn load(store: &Store, address: Address) -> Result<Extension> {
         let header = Header::load(store, address)?;
         let continuations = header.messages_of(kind::CONTINUATION);
@@ -93,6 +98,8 @@ impl Extension {
         for (at, len) in std::mem::take(&mut self.continuations) {
             storage.release(at, len);
         }
+        self.first.retain(|message| message.kind != kind::CONTINUATION);
+        self.first.append(&mut self.rest);
         if self.prefix.messages_bytes(&self.first) > self.prefix.block_bytes {
             let body = encode_header::continuation(Address(0), 1, storage.sizes)?;
             let last = Message { kind: kind::CONTINUATION, flags: 0, creation_order: None, body };
@@ -159,6 +166,13 @@ impl Storage {
         let done = account.forget(self);
         self.account = Some(account);
         done
+    }
+
+    /// Says what the superblock extension is from now on.
+    pub(super) fn reload_account(&mut self, extension: &Extension) {
+        if let Some(account) = &mut self.account {
+            account.extension = extension.clone();
+        }
     }
 
     /// Writes what is free now, to become part of the next commit. Whether there is anything to commit.

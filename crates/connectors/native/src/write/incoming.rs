@@ -60,7 +60,7 @@ impl Incoming<'_> {
         chunk::runs_in(self.dataset, &self.layout.shape, given, chunk_coords)
     }
 
-    /// Elements of a chunk that are in the extent.
+    /// Returns the number of elements of a chunk that are in the extent.
     fn elements_inside(&self, chunk_coords: &[u64]) -> u64 {
         let ends = self.dataset.dims().iter().zip(chunk_coords).zip(&self.layout.shape);
         ends.map(|((dim, s), c)| (*dim - (s * c).min(*dim)).min(*c)).product()

@@ -12,6 +12,7 @@ mod array_update;
 mod attributes;
 mod blobs;
 mod block;
+mod cache_image;
 pub(crate) mod cached_object;
 mod chunk_index;
 mod chunk_store;
@@ -61,6 +62,7 @@ use object_cache::ObjectCache;
 use storage::Storage;
 use versions::Versions;
 
+pub(crate) use cache_image::stage as stage_cache_image;
 pub(crate) use create::{check as check_create, create_file};
 pub(crate) use elements::check_elements;
 pub(crate) use incoming::filters_of;
@@ -74,6 +76,8 @@ pub(crate) struct Writer {
     pub(crate) objects: ObjectCache,
     chunks: ChunkStore,
     pub(crate) values: Values,
+    /// A cache image is written when the file is closed.
+    has_cache_image: bool,
 }
 
 /// How a writer works.
@@ -87,6 +91,8 @@ pub(crate) struct WriteOptions {
     pub(crate) chunks_bytes_max: u64,
     /// How space is managed.
     pub(crate) policy: Policy,
+    /// Whether a cache image is written when the file is closed.
+    pub(crate) cache_image: bool,
 }
 
 impl Writer {
@@ -97,6 +103,7 @@ impl Writer {
             objects: ObjectCache::new(reader.clone(), options.dirty_bytes_max),
             chunks: ChunkStore::new(options.chunks_bytes_max),
             values: Values::new(reader.clone()),
+            has_cache_image: options.cache_image,
             reader,
         }
     }

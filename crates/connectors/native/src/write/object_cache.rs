@@ -151,7 +151,12 @@ impl ObjectCache {
         Some(cached)
     }
 
-    /// An error for an object that was removed.
+    /// Returns where the objects are that are in the cache.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = Address> + '_ {
+        self.objects.keys().copied()
+    }
+
+    /// Returns an error for an object that was removed.
     pub(crate) fn check_there(&self, at: Address) -> Result<()> {
         if self.is_removed(at) { Err(Error::not_found("open object").at(at.0)) } else { Ok(()) }
     }

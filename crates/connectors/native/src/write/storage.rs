@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use files::DataKind;
+use files::{DataKind, PageKind};
 use model::{Error, Result, Within};
 use vol::Durability;
 
@@ -323,7 +323,7 @@ impl Blocks for Storage {
         let past = || Error::corrupt(format!("read {what}")).at(at.0).with("bytes", len);
         stop.ok_or_else(past)?;
         let mut block = vec![0; len.within(self.block_bytes_max, what)?];
-        let read = self.transaction.store.read(at, &mut block);
+        let read = self.transaction.store.read(PageKind::Metadata, at, &mut block);
         read.map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))?;
         Ok(block)
     }

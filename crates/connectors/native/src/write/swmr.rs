@@ -19,7 +19,7 @@ impl Storage {
         self.allocator.is_swmr
     }
 
-    /// An error for what readers that look on could not follow.
+    /// Returns an error for what readers that look on could not follow.
     pub(crate) fn check_structure(&self) -> Result<()> {
         match self.allocator.is_swmr {
             false => Ok(()),
@@ -77,6 +77,7 @@ impl Writer {
             true => self.set_flags(0, durability)?,
             false => self.commit(durability)?,
         }
+        self.commit_cache_image(durability)?;
         self.storage.commit_managers(durability)?;
         self.storage.trim_members()
     }

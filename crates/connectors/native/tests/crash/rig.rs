@@ -161,7 +161,7 @@ impl Run {
     pub(crate) fn is_process_death(&self, state: &CrashState) -> bool {
         let pending = self.log.pending(state.at);
         let whole = state.kept.iter().map(|k| (k.event, &k.part));
-        whole.eq(pending.map(|event| (event, &files::crash::Part::Whole)))
+        whole.eq(pending.map(|event| (event, &files::crash::SurvivingPart::Whole)))
     }
 
     /// Whether a crash fell between the sync of a record and the next one, while the commit was published.

@@ -4,8 +4,8 @@ use model::properties::{AllocTime, DatasetCreate, FileCreate, Fill, FillValue, L
 use model::{Dataspace, Selection, UNLIMITED};
 use vol::{Access, Container, OpRead};
 
-use crate::life::{dataset, ints, member};
-use crate::others::{Folder, assert_read_by_all, create, has_h5py, open};
+use crate::life::{dataset, ints, member, put};
+use crate::others::{Folder, assert_read_by_all, create, has_h5py, open, python};
 
 fn read(c: &dyn Container) -> Vec<i32> {
     let dataset = member(c, c.info().unwrap().root, "grows");
@@ -59,4 +59,29 @@ fn growth_hides_what_lay_outside_of_the_extent() {
     if has_h5py() {
         assert_read_by_all(&path);
     }
+}
+
+#[test]
+fn an_index_that_libhdf5_left_without_a_block_gets_one() {
+    if !has_h5py() {
+        return;
+    }
+    let folder = Folder::new("copied-index");
+    let path = folder.at("copied.h5");
+    python("copied_index.py", &[&path]);
+    let numbers: Vec<i32> = (0..12).collect();
+    let c = open(&path, Access::Write).unwrap();
+    let root = c.info().unwrap().root;
+    for name in ["extensible", "fixed", "paged"] {
+        let token = member(&*c, root, name);
+        c.dataset_resize(token, &[12]).unwrap();
+        // One chunk at first, so that the index is there and is changed after it.
+        put(&*c, token, &Selection::block(&[3], &[3]).unwrap(), &numbers[3..6]).unwrap();
+        c.commit(vol::Durability::default()).unwrap();
+        put(&*c, token, &Selection::All, &numbers).unwrap();
+    }
+    c.close().unwrap();
+    assert_read_by_all(&path);
+    let c = open(&path, Access::Read).unwrap();
+    assert!(!c.chunk_list(member(&*c, root, "paged"), 0, 9).unwrap().entries.is_empty());
 }

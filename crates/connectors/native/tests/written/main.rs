@@ -4,6 +4,7 @@
 
 mod allocation;
 mod bounds;
+mod cache_image;
 mod commits;
 mod edges;
 mod in_place;
@@ -11,6 +12,7 @@ mod life;
 mod listings;
 mod many;
 mod others;
+mod page_buffer;
 mod shared;
 mod space;
 mod strategies;

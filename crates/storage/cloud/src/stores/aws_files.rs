@@ -28,6 +28,19 @@ pub(super) fn configure(mut builder: AmazonS3Builder) -> AmazonS3Builder {
     }
 }
 
+/// Returns a client with the region and the endpoint of the environment and without its credentials.
+pub(super) fn without_credentials() -> AmazonS3Builder {
+    let first = |names: &[&str]| names.iter().find_map(|name| std::env::var(name).ok());
+    let mut builder = AmazonS3Builder::new();
+    if let Some(region) = first(&["AWS_REGION", "AWS_DEFAULT_REGION"]) {
+        builder = builder.with_region(region);
+    }
+    match first(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]) {
+        Some(endpoint) => builder.with_endpoint(endpoint),
+        None => builder,
+    }
+}
+
 fn file(variable: &str, name: &str) -> Option<String> {
     let named = std::env::var_os(variable).map(PathBuf::from);
     let path = named.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".aws").join(name)))?;

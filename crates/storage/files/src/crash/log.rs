@@ -33,12 +33,12 @@ pub struct SurvivingEvent {
     /// Its index in the log.
     pub event: usize,
     /// How much of it.
-    pub part: Part,
+    pub part: SurvivingPart,
 }
 
 /// How much of an event the disk kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum SurvivingPart {
     /// All of it.
     Whole,
     /// Of a write, the sectors marked `true`; see [`Event::sectors`].
@@ -72,20 +72,20 @@ impl Event {
         }
     }
 
-    fn apply_part(&self, part: &Part, file: &Memory) -> io::Result<()> {
+    fn apply_part(&self, part: &SurvivingPart, file: &Memory) -> io::Result<()> {
         match (self, part) {
-            (_, Part::Whole) => self.apply(file),
-            (Event::Write { offset, data }, Part::Sectors(kept)) => {
+            (_, SurvivingPart::Whole) => self.apply(file),
+            (Event::Write { offset, data }, SurvivingPart::Sectors(kept)) => {
                 let sectors = self.sectors().into_iter().zip(kept).filter(|(_, kept)| **kept);
                 sectors
                     .map(|(sector, _)| sector)
                     .try_for_each(|sector| file.write_at(offset + sector.start as u64, &data[sector]))
             }
-            (Event::Write { offset, data }, Part::Length) => {
+            (Event::Write { offset, data }, SurvivingPart::Length) => {
                 let end = offset.saturating_add(data.len() as u64);
                 if end > file.len()? { file.set_len(end) } else { Ok(()) }
             }
-            (Event::Write { offset, data }, Part::Noise(noisy)) => {
+            (Event::Write { offset, data }, SurvivingPart::Noise(noisy)) => {
                 let mut data = data.to_vec();
                 let sectors = self.sectors().into_iter().zip(noisy).filter(|(_, noisy)| **noisy);
                 sectors.for_each(|(sector, _)| noise(offset + sector.start as u64, &mut data[sector]));
@@ -155,13 +155,13 @@ impl fmt::Display for CrashState {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for SurvivingPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Part::Whole => Ok(()),
-            Part::Length => write!(f, ":length"),
-            Part::Sectors(kept) => write!(f, ":{}", marks(kept, '.', '#')),
-            Part::Noise(noisy) => write!(f, ":{}", marks(noisy, '#', '?')),
+            SurvivingPart::Whole => Ok(()),
+            SurvivingPart::Length => write!(f, ":length"),
+            SurvivingPart::Sectors(kept) => write!(f, ":{}", marks(kept, '.', '#')),
+            SurvivingPart::Noise(noisy) => write!(f, ":{}", marks(noisy, '#', '?')),
         }
     }
 }

@@ -13,7 +13,7 @@ use system::sync::{Mutex, MutexGuard};
 
 use crate::{File, Handle, Lock, Memory, MemoryOptions, Sync};
 
-pub use log::{CrashState, Log, Part, SurvivingEvent};
+pub use log::{CrashState, Log, SurvivingEvent, SurvivingPart};
 pub use states::StatesMax;
 
 /// A write is torn only where its addresses cross a multiple of this.

@@ -1,6 +1,6 @@
 //! Random crash states, each made from a seed and a number alone.
 
-use super::log::{CrashState, Log, Part, SurvivingEvent};
+use super::log::{CrashState, Log, SurvivingEvent, SurvivingPart};
 
 impl Log {
     /// Random states without end, for logs too long to enumerate. The same seed gives the same states.
@@ -27,13 +27,13 @@ impl Log {
         CrashState { at, kept, drawn: Some((seed, number)) }
     }
 
-    fn draw_part(&self, event: usize, random: &mut Random) -> Part {
+    fn draw_part(&self, event: usize, random: &mut Random) -> SurvivingPart {
         let sectors = self.events()[event].sectors().len();
         match random.below(8) {
-            0 if sectors > 0 => Part::Length,
-            1 if sectors > 1 => Part::Sectors((0..sectors).map(|_| random.below(2) == 0).collect()),
-            2 if sectors > 0 => Part::Noise((0..sectors).map(|_| random.below(2) == 0).collect()),
-            _ => Part::Whole,
+            0 if sectors > 0 => SurvivingPart::Length,
+            1 if sectors > 1 => SurvivingPart::Sectors((0..sectors).map(|_| random.below(2) == 0).collect()),
+            2 if sectors > 0 => SurvivingPart::Noise((0..sectors).map(|_| random.below(2) == 0).collect()),
+            _ => SurvivingPart::Whole,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Systematic enumeration of crash states.
 
 use super::Event;
-use super::log::{CrashState, Log, Part, SurvivingEvent};
+use super::log::{CrashState, Log, SurvivingEvent, SurvivingPart};
 
 /// How many pending events are enumerated in full by [`Log::states`]. Work grows as 2^n and as n!.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ const SUBSET_EVENTS_MAX: usize = 24;
 const ORDER_EVENTS_MAX: usize = 8;
 
 impl Log {
-    /// Returns the process dies, the system lives: after each number of events, all of them.
+    /// Returns the states if the process dies and the system lives: after each number of events, all of them.
     pub fn prefixes(&self) -> impl Iterator<Item = CrashState> + '_ {
         (0..=self.events().len()).map(|at| self.whole(at))
     }
@@ -60,7 +60,7 @@ impl Log {
             self.parts(torn).into_iter().map(move |part| {
                 let kept = |event| SurvivingEvent {
                     event,
-                    part: if event == torn { part.clone() } else { Part::Whole },
+                    part: if event == torn { part.clone() } else { SurvivingPart::Whole },
                 };
                 state(at, pending.clone().map(kept).collect())
             })
@@ -73,15 +73,15 @@ impl Log {
         let issued = self.events().iter().skip(event).position(|e| matches!(e, Event::Sync(_)));
         let at = issued.map_or(self.events().len(), |n| event + n);
         let pending = self.pending(at);
-        let with = move |part: Option<Part>| {
-            let part = move |e| if e == event { part.clone() } else { Some(Part::Whole) };
+        let with = move |part: Option<SurvivingPart>| {
+            let part = move |e| if e == event { part.clone() } else { Some(SurvivingPart::Whole) };
             let kept =
                 pending.clone().filter_map(|event| part(event).map(|part| SurvivingEvent { event, part }));
             state(at, kept.collect())
         };
         let sectors = self.events()[event].sectors().len();
         let noisy = [vec![true; sectors], (0..sectors).map(|s| s % 2 == 0).collect()];
-        let noisy = noisy.into_iter().filter(move |_| sectors > 0).map(Part::Noise);
+        let noisy = noisy.into_iter().filter(move |_| sectors > 0).map(SurvivingPart::Noise);
         let parts = self.parts(event).into_iter().chain(noisy).map(Some);
         let alone = state(at, vec![whole(event)]);
         std::iter::once(None).chain(parts).map(with).chain([alone])
@@ -103,15 +103,15 @@ impl Log {
     }
 
     /// Returns the ways to keep a proper part of an event.
-    fn parts(&self, event: usize) -> Vec<Part> {
+    fn parts(&self, event: usize) -> Vec<SurvivingPart> {
         let sectors = self.events()[event].sectors().len();
         if sectors == 0 {
             return Vec::new();
         }
-        let mask = |kept: &dyn Fn(usize) -> bool| Part::Sectors((0..sectors).map(kept).collect());
+        let mask = |kept: &dyn Fn(usize) -> bool| SurvivingPart::Sectors((0..sectors).map(kept).collect());
         let first = (1..sectors).map(|cut| mask(&|sector| sector < cut));
         let last = (1..sectors).map(|cut| mask(&|sector| sector >= cut));
-        first.chain(last).chain([Part::Length]).collect()
+        first.chain(last).chain([SurvivingPart::Length]).collect()
     }
 }
 
@@ -120,7 +120,7 @@ fn state(at: usize, kept: Vec<SurvivingEvent>) -> CrashState {
 }
 
 fn whole(event: usize) -> SurvivingEvent {
-    SurvivingEvent { event, part: Part::Whole }
+    SurvivingEvent { event, part: SurvivingPart::Whole }
 }
 
 /// Returns the permutation of `events` with the given rank, by factorial digits.

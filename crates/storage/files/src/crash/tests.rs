@@ -199,9 +199,10 @@ fn long_streams_are_not_enumerated() {
 #[test]
 fn impossible_states_are_errors() {
     let log = recorded(b"", |crash| crash.set_len(4).unwrap());
-    for kept in
-        [SurvivingEvent { event: 7, part: Part::Whole }, SurvivingEvent { event: 0, part: Part::Length }]
-    {
+    for kept in [
+        SurvivingEvent { event: 7, part: SurvivingPart::Whole },
+        SurvivingEvent { event: 0, part: SurvivingPart::Length },
+    ] {
         let state = CrashState { at: 1, kept: vec![kept], drawn: None };
         assert_eq!(log.image(&state).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }

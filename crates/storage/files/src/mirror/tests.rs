@@ -1,4 +1,4 @@
-use std::net::{Shutdown, TcpListener};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 
 use super::protocol::{HEAD_BYTES, PATH_BYTES, REPLY, TEXT_BYTES};

@@ -140,7 +140,7 @@ impl Snapshot {
         })
     }
 
-    /// An error unless every key that is there is also found.
+    /// Returns an error unless every key that is there is also found.
     pub(super) fn verify(&self) -> Result<()> {
         let (dkeys, akeys) = self.tables()?;
         [dkeys, akeys].into_iter().try_for_each(|table| {

@@ -102,7 +102,7 @@ impl Grid {
         }
     }
 
-    /// An error unless bytes that hold all records of a block are those that were written.
+    /// Returns an error unless bytes that hold all records of a block are those that were written.
     pub(crate) fn verify(self, extent: &Extent, block: Run, start: u64, bytes: &[u8]) -> Result<()> {
         match self.of_runs(&extent.runs, block, start, bytes) == self.sum(extent, block)? {
             true => Ok(()),

@@ -202,7 +202,7 @@ impl Replacement {
     }
 }
 
-/// An error where a symbolic link stands in the way of a file that is written.
+/// Returns an error where a symbolic link stands in the way of a file that is written.
 pub(super) fn refuse_link(path: &Path) -> Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => {

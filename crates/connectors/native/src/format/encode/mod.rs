@@ -5,6 +5,7 @@
 pub(crate) mod attribute;
 pub(crate) mod btree1;
 pub(crate) mod btree2;
+pub(crate) mod cache_image;
 pub(crate) mod driver_info;
 pub(crate) mod extensible_array;
 pub(crate) mod external_files;

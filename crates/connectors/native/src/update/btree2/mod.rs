@@ -116,7 +116,7 @@ impl Tree {
         self.header.record_bytes
     }
 
-    /// Number of records.
+    /// Returns the number of records.
     pub(crate) fn len(&self) -> u64 {
         self.header.records
     }

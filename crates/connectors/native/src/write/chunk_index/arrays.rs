@@ -12,7 +12,7 @@ use crate::format::fixed_array::FixedArray;
 use crate::format::layout::Chunked;
 use crate::format::records::ElementForm;
 
-/// Elements `start..start + count` as one piece, with absent ones between those that are there.
+/// Returns the elements `start..start + count` as one piece, with absent ones between those that are there.
 fn piece(elements: &[(u64, Vec<u8>)], start: u64, count: u64, form: ElementForm) -> Result<Option<Vec<u8>>> {
     let from = elements.partition_point(|e| e.0 < start);
     let to = elements.partition_point(|e| e.0 < start + count);
@@ -47,18 +47,31 @@ impl Storage {
         let mut array = FixedArray { filtered: set.filtered, element_bytes, page_bits, entries, block: None };
         let header = self.allocate(FixedArray::header_bytes(sizes), DataKind::ObjectHeader);
         let elements = set.numbered(chunks.iter().map(|(s, c)| (s, Some(c))), layout, self)?;
-        let head_bytes = array.block_bytes(sizes).ok_or_else(too_many)?;
-        let pages_bytes = array.pages_bytes().ok_or_else(too_many)?;
-        let block =
-            self.allocate(head_bytes.checked_add(pages_bytes).ok_or_else(too_many)?, DataKind::LocalHeap);
+        let (block, bytes) = self.build_fixed_block(header, &array, form, &elements)?;
         array.block = Some(block);
-        let body = match array.is_paged() {
-            false => piece(&elements, 0, entries, form)?.unwrap_or_default(),
-            true => self.store_fixed_pages(&array, block, &elements, form)?,
-        };
-        self.write(block, &array.encode_block(header, &body, sizes)?)?;
+        self.write(block, &bytes)?;
         self.write(header, &array.encode(sizes)?)?;
         Ok(header)
+    }
+
+    /// Allocates the block of an array and writes its pages. Returns where it is, and what stands before the pages.
+    pub(in crate::write) fn build_fixed_block(
+        &mut self,
+        header: Address,
+        array: &FixedArray,
+        form: ElementForm,
+        elements: &[(u64, Vec<u8>)],
+    ) -> Result<(Address, Vec<u8>)> {
+        let too_many = || Error::limit("build chunk index").with("problem", "too many chunks");
+        let head_bytes = array.block_bytes(self.sizes).ok_or_else(too_many)?;
+        let bytes =
+            array.pages_bytes().and_then(|pages| head_bytes.checked_add(pages)).ok_or_else(too_many)?;
+        let block = self.allocate(bytes, DataKind::LocalHeap);
+        let body = match array.is_paged() {
+            false => piece(elements, 0, array.entries, form)?.unwrap_or_default(),
+            true => self.store_fixed_pages(array, block, elements, form)?,
+        };
+        Ok((block, array.encode_block(header, &body, self.sizes)?))
     }
 
     /// Writes the pages that have chunks; the bitmap that says which.

@@ -122,7 +122,7 @@ impl ChunkSet {
         self.max_dims().iter().position(|&d| d == UNLIMITED)
     }
 
-    /// Elements by their number, ascending; absent ones for chunks that are gone.
+    /// Returns the elements by their number, ascending; absent ones for chunks that are gone.
     fn numbered<'c>(
         &self,
         chunks: impl Iterator<Item = (&'c Vec<u64>, Option<&'c ChunkAt>)>,

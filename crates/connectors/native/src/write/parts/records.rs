@@ -39,7 +39,7 @@ impl Records for LinkRecords {
     }
 }
 
-/// The fields of a record, which fill it.
+/// Returns the fields of a record, which fill it.
 fn joined<const FIELDS: usize, const BYTES: usize>(fields: [&[u8]; FIELDS]) -> [u8; BYTES] {
     let mut record = [0; BYTES];
     record.iter_mut().zip(fields.into_iter().flatten()).for_each(|(to, from)| *to = *from);

@@ -94,7 +94,7 @@ impl Names {
         Ok(Arc::new(Names { io, _cluster: cluster.clone() }))
     }
 
-    /// The names of all objects, in no order.
+    /// Returns the names of all objects, in no order.
     pub(in crate::rados) fn list(&self) -> Result<Vec<String>, Code> {
         let mut list = null_mut();
         // SAFETY: the context is good, and `list` is a place for the result.

@@ -16,7 +16,7 @@ pub(crate) struct Shape<'a> {
     pub(crate) space: &'a Dataspace,
 }
 
-/// Whether two can be compared; says why not, and warns where only their form differs.
+/// Returns whether two can be compared; says why not, and warns where only their form differs.
 pub(crate) fn check(report: &mut Report<'_>, shapes: [Shape<'_>; 2]) -> bool {
     let [a, b] = shapes;
     classes(report, shapes, [a.datatype, b.datatype], false)
@@ -97,7 +97,7 @@ fn members(report: &mut Report<'_>, shapes: [Shape<'_>; 2], types: [&Datatype; 2
     })
 }
 
-/// Whether numbers of both have a sign, or neither.
+/// Returns whether numbers of both have a sign, or neither.
 pub(crate) fn same_sign(report: &mut Report<'_>, [a, b]: [Shape<'_>; 2]) -> bool {
     let (one, other) = (sign_name(a.datatype), sign_name(b.datatype));
     if one != other {

@@ -165,7 +165,7 @@ impl Pair<'_> {
     }
 }
 
-/// The types in which elements are read. Arrays keep their own sizes.
+/// Returns the types in which elements are read. Arrays keep their own sizes.
 fn memory_types(infos: [&DatasetInfo; 2]) -> [Datatype; 2] {
     match infos[0].datatype {
         Datatype::Array(_) => infos.map(|info| native::native(&info.datatype)),

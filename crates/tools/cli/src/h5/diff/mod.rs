@@ -211,7 +211,7 @@ fn dangling(report: &mut Report<'_>, sides: &[Side; 2]) -> std::result::Result<(
     Ok(())
 }
 
-/// Whether both names lead to the same object, through links if need be.
+/// Returns whether both names lead to the same object, through links if need be.
 fn is_same(sides: &[Side; 2]) -> bool {
     match (sides[0].root.find(&sides[0].path), sides[1].root.find(&sides[1].path)) {
         (Ok(a), Ok(b)) => a.is_same(&b),

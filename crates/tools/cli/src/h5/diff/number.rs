@@ -28,7 +28,7 @@ pub(crate) trait Number: Copy {
     fn line(self, other: Self, verdict: Verdict) -> String;
 }
 
-/// The relative difference where the first number is not zero.
+/// Returns the relative difference where the first number is not zero.
 fn part(zero: [bool; 2], part: f64, limit: f64) -> Verdict {
     match zero {
         [true, true] => Verdict::Same,

@@ -167,7 +167,7 @@ impl Objects<'_, '_> {
     }
 }
 
-/// Whether two references lead to objects of the same path, and to the same part of them.
+/// Returns whether two references lead to objects of the same path, and to the same part of them.
 fn same_target(containers: [&Arc<dyn Container>; 2], references: [&Reference; 2]) -> Result<bool> {
     let [one, other] = references;
     if one.is_null() || other.is_null() || one.file.is_some() || other.file.is_some() {

@@ -60,7 +60,7 @@ impl What {
         matches!(self, What::Object(_, ObjectKind::Group))
     }
 
-    /// Whether both are the same object of one of these files. h5diff opens others anew for each object, and does not
+    /// Returns whether both are the same object of one of these files. h5diff opens others anew for each object, and does not
     /// see that they are the same.
     pub(crate) fn is_same(&self, other: &What, files: [&ObjectAt; 2]) -> bool {
         match (self, other) {
