@@ -323,7 +323,8 @@ impl Shared {
         let piece = |range: &Range<u64>| {
             let mut bytes = vec![0; (range.end - range.start) as usize];
             let at = Address(range.start.saturating_sub(self.base));
-            self.read(at, &mut bytes).map_err(|e| Error::io("read changes", &e).at(at.0))?;
+            let read = self.read(PageKind::Metadata, at, &mut bytes);
+            read.map_err(|e| Error::io("read changes", &e).at(at.0))?;
             Ok((range.start, bytes))
         };
         ranges.iter().map(piece).collect()
