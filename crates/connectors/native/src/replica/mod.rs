@@ -1,8 +1,9 @@
 //! One file that several processes have open together: one of them leads, the others follow.
 //!
-//! The leader is the only one that changes structures. What it writes to fresh space is in the file at once. What goes over
-//! bytes of the last commit waits in its memory for the next one; followers get those bytes in a [message](message), and
-//! lay them over what they read ([`FollowedFile`]). So all see the same file, and the file itself stays the last commit.
+//! The leader is the only one that changes structures. What it writes to fresh space is in the file at once. What
+//! goes over bytes of the last commit waits in its memory for the next one; followers get those bytes in a
+//! [message](message), and lay them over what they read ([`FollowedFile`]). So all see the same file, and the file
+//! itself stays the last commit.
 
 mod followed_file;
 mod follower;
