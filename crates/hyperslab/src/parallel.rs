@@ -44,8 +44,8 @@ pub use comm::Mpi;
 pub use comm::{Comm, Meter, Reduce, Single, Thread, Traffic, threads};
 
 /// Returns a registry whose containers all members of `comm` create and open together.
-pub fn registry_of(registry: &Registry, comm: &Arc<dyn Comm>) -> Registry {
-    registry.with_connectors(|connector| together(connector, comm))
+pub fn registry_of(registry: &Registry, comm: Arc<dyn Comm>) -> Registry {
+    registry.with_connectors(move |connector| together(connector, &comm))
 }
 
 fn together(connector: &Arc<dyn Connector>, comm: &Arc<dyn Comm>) -> Arc<dyn Connector> {
@@ -76,7 +76,7 @@ impl File {
         access: &FileAccess,
         truncate: bool,
     ) -> Result<File> {
-        Self::create_in(&registry_of(built_in(), &comm), location, create, access, truncate)
+        Self::create_in(&registry_of(built_in(), comm), location, create, access, truncate)
     }
 
     /// Opens a file that all members of `comm` read and change. All of them call this.
@@ -89,6 +89,6 @@ impl File {
     /// # Errors
     /// As [`File::create_parallel_with`].
     pub fn open_parallel_with(comm: Arc<dyn Comm>, location: &str, access: &FileAccess) -> Result<File> {
-        Self::open_in(&registry_of(built_in(), &comm), location, access)
+        Self::open_in(&registry_of(built_in(), comm), location, access)
     }
 }

@@ -35,7 +35,7 @@ fn main() {
         let (number, scratch) = (parts[1].parse().expect("a number"), Scratch::at(parts[2]));
         let comm: Arc<dyn Comm> = Arc::new(Mpi::start().expect("MPI starts"));
         match parts[0] {
-            "random" => random::program(comm, &scratch, number).expect("the program ends well"),
+            "random" => random::program(&comm, &scratch, number).expect("the program ends well"),
             _ => killed(comm, &scratch, number),
         }
         return std::mem::forget(scratch);

@@ -89,6 +89,8 @@ fn listing(file: &File) {
     }
 }
 
+type Read = fn(&File);
+
 #[test]
 fn a_window_and_a_listing_cost_few_requests() {
     if !has_h5py() {
@@ -97,7 +99,8 @@ fn a_window_and_a_listing_cost_few_requests() {
     let folder = Folder::new("remote_requests");
     let made = Command::new("python3").args(["-c", MAKE, &folder.at("")]).status().unwrap();
     assert!(made.success());
-    let cases: [(&str, fn(&File), u64); 4] = [
+    let (window, listing): (Read, Read) = (window, listing);
+    let cases = [
         ("window", window, 4),
         ("window-paged", window, 3),
         ("list", listing, 40),

@@ -93,7 +93,7 @@ fn disagree(file: &File, numbers: &mut Numbers, (rank, ranks): (u64, u64)) {
 }
 
 /// Runs a random program on one rank.
-pub(crate) fn program(comm: std::sync::Arc<dyn Comm>, scratch: &Scratch, seed: u64) -> Result<()> {
+pub(crate) fn program(comm: &std::sync::Arc<dyn Comm>, scratch: &Scratch, seed: u64) -> Result<()> {
     let place = (comm.rank() as u64, comm.size() as u64);
     let mut numbers = Numbers(seed);
     let mut file = File::create_parallel(comm.clone(), scratch.path())?;
@@ -150,7 +150,7 @@ fn random_programs_leave_what_their_ranks_wrote() {
 
     for (seed, ranks) in [(1, 1), (2, 2), (3, 3), (4, 4), (5, 2), (6, 3), (7, 8), (8, 2), (9, 4), (10, 3)] {
         let scratch = Scratch::new(&format!("random-{seed}"));
-        for (rank, done) in on_ranks(ranks, |comm| program(comm, &scratch, seed)).into_iter().enumerate() {
+        for (rank, done) in on_ranks(ranks, |comm| program(&comm, &scratch, seed)).into_iter().enumerate() {
             done.unwrap_or_else(|error| panic!("seed {seed}, rank {rank} of {ranks}: {error}"));
         }
         others_agree(&scratch, "f.visititems(lambda n, o: o[...] if isinstance(o, h5py.Dataset) else None)");

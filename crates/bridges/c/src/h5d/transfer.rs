@@ -10,7 +10,7 @@ use hyperslab::vol::DatasetInfo;
 use hyperslab::vol::algorithms::transfer::{Elements, Memory};
 use hyperslab::vol::model::Heap;
 use hyperslab::vol::model::convert::Conversions;
-use hyperslab::{Dataspace, Selection, Transfer};
+use hyperslab::{Dataspace, Selection};
 
 use crate::arguments::Bytes;
 use crate::codes::{Major, Minor};
@@ -120,7 +120,7 @@ impl Transfer {
             space: &self.info.space,
             selection: &self.selections.file,
             conversions: &self.conversions,
-            transfer: Transfer::Independent,
+            transfer: hyperslab::Transfer::Independent,
         }
     }
 
@@ -308,7 +308,7 @@ pub(super) fn value_bytes(dataset: &Arc<ObjectHandle>, datatype: hid_t, space: h
         space: &info.space,
         selection: &selection,
         conversions: &Conversions::default(),
-        transfer: Transfer::Independent,
+        transfer: hyperslab::Transfer::Independent,
     };
     let count = usize::try_from(elements.count()?).map_err(|_| mismatch("too many elements"))?;
     let mut packed = memory::zeroed(count, in_library.size())?;

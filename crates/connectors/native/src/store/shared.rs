@@ -58,6 +58,9 @@ fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Resul
     thread_pool::each(pieces, |(n, piece)| file.read_at(offset + (n * PIECE_BYTES) as u64, piece))
 }
 
+/// Bytes by their offset in the file.
+pub(crate) type StagedPieces = Vec<(u64, Vec<u8>)>;
+
 impl Shared {
     pub(crate) fn is_serial(&self) -> bool {
         self.file.is_serial()
@@ -319,7 +322,7 @@ impl Shared {
     }
 
     /// Returns the bytes of ranges as readers of this process see them, by their offset in the file.
-    pub(crate) fn pieces(&self, ranges: &[Range<u64>]) -> Result<Vec<(u64, Vec<u8>)>> {
+    pub(crate) fn pieces(&self, ranges: &[Range<u64>]) -> Result<StagedPieces> {
         let piece = |range: &Range<u64>| {
             let mut bytes = vec![0; (range.end - range.start) as usize];
             let at = Address(range.start.saturating_sub(self.base));
