@@ -1,6 +1,7 @@
 //! Files that many processes have open together (`docs/parallel.md`).
 //!
-//! All processes make the same calls that create, open, change or flush something; each reads and writes elements of its own.
+//! All processes make the same calls that create, open, change or flush something; each reads and writes elements of
+//! its own.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -62,11 +63,12 @@ impl File {
         Self::create_parallel_with(comm, &from_path(path.as_ref()), &create, &access, true)
     }
 
-    /// Creates a container at a location that all members of `comm` write to. Without `truncate` it must not be there yet.
+    /// Creates a container at a location that all members of `comm` write to. Without `truncate` it must not be there
+    /// yet.
     ///
     /// # Errors
-    /// Returns `Unsupported` if several processes cannot write to a container of this connector, and `Invalid` to all members
-    /// if one of them makes another call.
+    /// Returns `Unsupported` if several processes cannot write to a container of this connector, and `Invalid` to all
+    /// members if one of them makes another call.
     pub fn create_parallel_with(
         comm: Arc<dyn Comm>,
         location: &str,

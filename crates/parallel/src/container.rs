@@ -34,8 +34,8 @@ impl ParallelContainer {
     }
 }
 
-/// Space is allocated when a dataset is created, so that every rank can write to it by itself: as in libhdf5. Chunks with
-/// filters get theirs when their size is known.
+/// Space is allocated when a dataset is created, so that every rank can write to it by itself: as in libhdf5. Chunks
+/// with filters get theirs when their size is known.
 fn allocated_early(op: &OpDatasetCreate) -> OpDatasetCreate {
     let mut op = op.clone();
     let is_plain = op.create.filters.is_empty() && !op.datatype.has_descriptors();

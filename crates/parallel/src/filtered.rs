@@ -1,5 +1,5 @@
-//! Chunks with filters, written collectively: each has one owner, which gets the elements of all ranks, and filters and stores
-//! the chunk. Rank 0 only gives space.
+//! Chunks with filters, written collectively: each has one owner, which gets the elements of all ranks, and filters
+//! and stores the chunk. Rank 0 only gives space.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,8 @@ impl<'g> Owners<'g> {
         Ok(to)
     }
 
-    /// Returns the chunks that a rank owns, each with its runs: where they go, and the bytes, those of higher ranks last.
+    /// Returns the chunks that a rank owns, each with its runs: where they go, and the bytes, those of higher ranks
+    /// last.
     fn incoming<'d>(
         &self,
         own: usize,

@@ -1,14 +1,14 @@
 //! Parallel HDF5: one container that many processes have open together (docs/parallel.md).
 //!
-//! Rank 0 decides on structure; every rank transfers elements. [`connector`] makes a connector of another one whose containers
-//! all processes of a [`Comm`] create and open together:
+//! Rank 0 decides on structure; every rank transfers elements. [`connector`] makes a connector of another one whose
+//! containers all processes of a [`Comm`] create and open together:
 //!
-//! - Every operation that changes structure is collective. The ranks first agree on it ([`ranks`]): those that make another
-//!   call, or the same with other arguments, are named in an error that all of them get, and nothing happens. Then rank 0
-//!   runs it on the container that it [leads](vol::Replica), and sends the answer and what changed.
+//! - Every operation that changes structure is collective. The ranks first agree on it ([`ranks`]): those that make
+//!   another call, or the same with other arguments, are named in an error that all of them get, and nothing happens.
+//!   Then rank 0 runs it on the container that it [leads](vol::Replica), and sends the answer and what changed.
 //! - Every rank reads what it likes from its own replica, without a message.
-//! - Elements that lie in the file as they are go there from every rank. What only rank 0 may write (bytes of the last commit,
-//!   elements that are stored otherwise) is sent to it.
+//! - Elements that lie in the file as they are go there from every rank. What only rank 0 may write (bytes of the
+//!   last commit, elements that are stored otherwise) is sent to it.
 #![forbid(unsafe_code)]
 
 mod connector;

@@ -141,7 +141,8 @@ impl Ranks {
         Ok(wire::from_bytes::<Error>(bytes)?.during(format!("take part as rank {rank}")))
     }
 
-    /// Ends something that every rank did for itself: an error of one is an error of all. Returns the own numbers of all.
+    /// Ends something that every rank did for itself: an error of one is an error of all. Returns the own numbers of
+    /// all.
     pub(crate) fn end(&self, own: u64, done: Result<()>) -> Result<Vec<u64>> {
         self.agree(Call::Transfer(TransferCall::End), 0, own, done)
     }

@@ -73,7 +73,8 @@ impl Group {
         self.replica.keep(&pieces)
     }
 
-    /// Agrees on a write, and gives space to all elements. Returns how they get to the file; the inner result is the leader's.
+    /// Agrees on a write, and gives space to all elements. Returns how they get to the file; the inner result is the
+    /// leader's.
     fn begin_write(&self, writes: &[OpWrite<'_>]) -> Result<(Vec<Way>, Result<()>)> {
         let ways = writes.iter().map(|write| self.way(write)).collect::<Result<Vec<_>>>();
         let is_missing = |way: &Way| matches!(way, Way::Placed(placement) if placed::has_missing(placement));

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-/// Returns a command that runs a program in several processes, without the program. `outlives` leaves the others alone when
-/// one dies. `None` if there is no `mpirun`; see [`missing`](crate::oracles::missing).
+/// Returns a command that runs a program in several processes, without the program. `outlives` leaves the others
+/// alone when one dies. `None` if there is no `mpirun`; see [`missing`](crate::oracles::missing).
 #[track_caller]
 pub fn mpirun(processes: usize, outlives: bool) -> Option<Command> {
     let version =

@@ -1,8 +1,9 @@
 //! Containers that several processes have open together.
 //!
 //! One process leads: it alone changes the structure. The others follow: they see the same container through what the
-//! leader tells them, and write elements where the storage has space for them. A connector that can do so says so with
-//! [`Connector::replicas`](crate::Connector::replicas); `parallel` makes one container of the replicas of all processes.
+//! leader tells them, and write elements where the storage has space for them. A connector that can do so says so
+//! with [`Connector::replicas`](crate::Connector::replicas); `parallel` makes one container of the replicas of all
+//! processes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ pub enum Transfer {
     /// One process transfers elements, whatever the others do (`H5FD_MPIO_INDEPENDENT`).
     #[default]
     Independent,
-    /// All processes make the same call, each with its own selection, which may be empty (`H5FD_MPIO_COLLECTIVE`). For a
-    /// container that one process has open it is the same as an independent one.
+    /// All processes make the same call, each with its own selection, which may be empty (`H5FD_MPIO_COLLECTIVE`).
+    /// For a container that one process has open it is the same as an independent one.
     Collective,
 }
 
@@ -35,18 +36,18 @@ impl Transfer {
     }
 }
 
-/// Transfers that all processes make together: each calls the same function for the same datasets, with selections of its
-/// own. An error of one is an error of all.
+/// Transfers that all processes make together: each calls the same function for the same datasets, with selections of
+/// its own. An error of one is an error of all.
 pub trait Collective: Send + Sync {
     /// Reads elements, as [`Container::dataset_read`] does.
     fn read_all(&self, reads: &mut [OpRead<'_>]) -> Result<()>;
 
-    /// Writes elements, as [`Container::dataset_write`] does. Where selections of several processes overlap, the elements
-    /// are those of any of them.
+    /// Writes elements, as [`Container::dataset_write`] does. Where selections of several processes overlap, the
+    /// elements are those of any of them.
     fn write_all(&self, writes: &[OpWrite<'_>]) -> Result<()>;
 
-    /// Writes elements with values of variable length or references, in the memory datatype of the dataset's type; `heap`
-    /// has the values.
+    /// Writes elements with values of variable length or references, in the memory datatype of the dataset's type;
+    /// `heap` has the values.
     fn write_values_all(
         &self,
         dataset: Token,
@@ -111,14 +112,14 @@ pub trait Replicas: Send + Sync {
     fn follow(&self, op: &ContainerOpen<'_>, changes: &[u8]) -> Result<Arc<dyn Replica>>;
 }
 
-/// The container of one process among several. No one changes or reads it while its structure changes: the caller sees to
-/// that.
+/// The container of one process among several. No one changes or reads it while its structure changes: the caller
+/// sees to that.
 pub trait Replica: Send + Sync {
     /// Returns the container as this process sees it. That of a follower can only be read.
     fn container(&self) -> &Arc<dyn Container>;
 
-    /// Returns what followers must know of all changes since the last call. Everything else is in storage. Only the leader
-    /// can say.
+    /// Returns what followers must know of all changes since the last call. Everything else is in storage. Only the
+    /// leader can say.
     fn changes(&self) -> Result<Vec<u8>>;
 
     /// Takes what the leader's `changes` returned. Only followers do.
@@ -142,18 +143,19 @@ pub trait Replica: Send + Sync {
     /// Returns a chunk after its filters, and the mask of those that were not applied.
     fn encode_chunk(&self, dataset: Token, chunk_coords: &[u64], chunk: Vec<u8>) -> Result<(Vec<u8>, u32)>;
 
-    /// Gives space to chunks and returns where each lies in the file. Who calls this writes them there. Only the leader does.
+    /// Gives space to chunks and returns where each lies in the file. Who calls this writes them there. Only the
+    /// leader does.
     fn allocate_chunks(&self, dataset: Token, chunks: &[NewChunk]) -> Result<Vec<u64>>;
 
-    /// Returns what of a range of the file this process may [write](Replica::write), in order: nothing that the last commit
-    /// has lies there, or this is the leader.
+    /// Returns what of a range of the file this process may [write](Replica::write), in order: nothing that the last
+    /// commit has lies there, or this is the leader.
     fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>>;
 
     /// Writes bytes to ranges that [are fresh](Replica::fresh).
     fn write(&self, pieces: &[(u64, &[u8])]) -> Result<()>;
 
-    /// Writes bytes anywhere in space of elements, as part of the next commit: the leader at once, while a follower keeps
-    /// them until [`take_kept`](Replica::take_kept), and reads them meanwhile.
+    /// Writes bytes anywhere in space of elements, as part of the next commit: the leader at once, while a follower
+    /// keeps them until [`take_kept`](Replica::take_kept), and reads them meanwhile.
     fn keep(&self, pieces: &[(u64, &[u8])]) -> Result<()>;
 
     /// Returns how many bytes a follower keeps.

@@ -1,4 +1,5 @@
-//! Transfers that all processes make together: one operation each, however many elements there are, so that all make as many.
+//! Transfers that all processes make together: one operation each, however many elements there are, so that all make
+//! as many.
 
 use std::borrow::Cow;
 

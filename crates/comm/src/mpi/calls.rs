@@ -105,7 +105,7 @@ impl World {
         let starts: Vec<i32> = counts.iter().scan(0, |at, n| Some(std::mem::replace(at, *at + n))).collect();
         let mut joined = vec![0u8; total as usize];
         let mut partition = PartitionMut::new(&mut joined[..], counts.as_slice(), starts.as_slice());
-        self.all.all_gather_varcount_into(bytes, &mut partition);
+        self.all.all_gather_varcount_into(somewhere(bytes), &mut partition);
         let part = |(&start, &count): (&i32, &i32)| joined[start as usize..][..count as usize].to_vec();
         starts.iter().zip(&counts).map(part).collect()
     }
@@ -131,7 +131,7 @@ impl World {
         let rounds = lengths.iter().max().map_or(0, |most| most.div_ceil(self.round_bytes() as u64));
         let mut all = vec![Vec::new(); if self.rank == root { self.size } else { 0 }];
         for round in 0..rounds as usize {
-            let part = round_part(bytes, round, self.round_bytes());
+            let part = somewhere(round_part(bytes, round, self.round_bytes()));
             let process = self.all.process_at_rank(root as i32);
             if self.rank != root {
                 process.gather_varcount_into(part);
@@ -157,7 +157,8 @@ impl World {
             let parts: Vec<&[u8]> =
                 to.iter().map(|bytes| round_part(bytes, round, self.round_bytes())).collect();
             let (sent_counts, sent_starts, _) = space_for(parts.iter().map(|part| part.len()));
-            let sent = parts.concat();
+            let mut sent = parts.concat();
+            sent.push(0);
             let lengths = lengths.iter().map(|len| round_len(*len as usize, round, self.round_bytes()));
             let (counts, starts, mut joined) = space_for(lengths);
             let send = Partition::new(&sent[..], sent_counts.as_slice(), sent_starts.as_slice());
@@ -205,6 +206,13 @@ impl World {
     }
 }
 
+/// Returns bytes that lie somewhere, though there may be none: the address that Rust gives to an empty slice of bytes is what
+/// MPI libraries call `MPI_IN_PLACE`.
+fn somewhere(bytes: &[u8]) -> &[u8] {
+    static NOTHING: [u8; 1] = [0];
+    if bytes.is_empty() { &NOTHING[..0] } else { bytes }
+}
+
 /// Returns how many of `len` bytes go in a round.
 fn round_len(len: usize, round: usize, round_bytes: usize) -> usize {
     len.saturating_sub(round * round_bytes).min(round_bytes)
@@ -220,8 +228,9 @@ fn round_part(bytes: &[u8], round: usize, round_bytes: usize) -> &[u8] {
 fn space_for(lengths: impl Iterator<Item = usize>) -> (Vec<i32>, Vec<i32>, Vec<u8>) {
     let counts: Vec<i32> = lengths.map(|len| len as i32).collect();
     let starts: Vec<i32> = counts.iter().scan(0, |at, n| Some(std::mem::replace(at, *at + n))).collect();
-    let total = counts.iter().map(|count| *count as usize).sum();
-    (counts, starts, vec![0; total])
+    let total: usize = counts.iter().map(|count| *count as usize).sum();
+    // One byte more: see `somewhere`.
+    (counts, starts, vec![0; total + 1])
 }
 
 /// Appends what came in a round to what came before.

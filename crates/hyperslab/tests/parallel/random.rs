@@ -3,7 +3,7 @@
 use hyperslab::parallel::Comm;
 use hyperslab::{Dataset, File, Result, Selection};
 
-use crate::common::{Scratch, on_ranks, others_agree, rows, together};
+use crate::common::{Scratch, rows, together};
 
 const COLUMNS: u64 = 6;
 
@@ -146,6 +146,8 @@ fn together_none(known: &[Known]) -> Result<()> {
 
 #[test]
 fn random_programs_leave_what_their_ranks_wrote() {
+    use crate::common::{on_ranks, others_agree};
+
     for (seed, ranks) in [(1, 1), (2, 2), (3, 3), (4, 4), (5, 2), (6, 3), (7, 8), (8, 2), (9, 4), (10, 3)] {
         let scratch = Scratch::new(&format!("random-{seed}"));
         for (rank, done) in on_ranks(ranks, |comm| program(&comm, &scratch, seed)).into_iter().enumerate() {

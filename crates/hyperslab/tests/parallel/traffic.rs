@@ -32,7 +32,8 @@ fn program(comm: Arc<dyn Comm>, scratch: &Scratch) -> Result<()> {
     let before = meter.traffic();
     let data = file.new_dataset::<i32>().shape((ranks * count) as usize).create("data")?;
     let made = since(&meter, before);
-    // One exchange of headers, one message of rank 0: the answer, and some hundred bytes that the next commit overwrites.
+    // One exchange of headers, one message of rank 0: the answer, and some hundred bytes that the next commit
+    // overwrites.
     assert_eq!(made.calls, 2);
     assert!(made.received < HEADER * ranks + 4096, "{made:?}");
     let own = Selection::block(&[rank * count], &[count])?;

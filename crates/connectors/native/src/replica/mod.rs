@@ -1,8 +1,9 @@
 //! One file that several processes have open together: one of them leads, the others follow.
 //!
-//! The leader is the only one that changes structures. What it writes to fresh space is in the file at once. What goes over
-//! bytes of the last commit waits in its memory for the next one; followers get those bytes in a [message](message), and
-//! lay them over what they read ([`FollowedFile`]). So all see the same file, and the file itself stays the last commit.
+//! The leader is the only one that changes structures. What it writes to fresh space is in the file at once. What
+//! goes over bytes of the last commit waits in its memory for the next one; followers get those bytes in a
+//! [message](message), and lay them over what they read ([`FollowedFile`]). So all see the same file, and the file
+//! itself stays the last commit.
 
 mod followed_file;
 mod follower;
@@ -36,6 +37,16 @@ fn without(range: &Range<u64>, reserved: &Range<u64>) -> Vec<Range<u64>> {
     parts.into_iter().filter(|part| part.start < part.end).collect()
 }
 
+/// Returns an error for a file that would not be the same to all processes.
+fn check_access(access: &FileAccess) -> Result<()> {
+    let problem = match (access.page_buffer.bytes > 0, access.swmr) {
+        (true, _) => "a page buffer",
+        (_, true) => "SWMR",
+        _ => return Ok(()),
+    };
+    Err(Error::unsupported("open file in several processes").with("problem", problem))
+}
+
 /// Returns the leader of a file, if all processes can see the file by its path.
 fn lead(container: Arc<NativeContainer>) -> Result<Arc<dyn Replica>> {
     let file = &container.file;
@@ -48,6 +59,7 @@ fn lead(container: Arc<NativeContainer>) -> Result<Arc<dyn Replica>> {
 
 impl Replicas for NativeReplicas {
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Replica>> {
+        check_access(op.access)?;
         rehearse(op)?;
         let chosen = driver::of_new(op)?;
         let made = chosen.create(op.truncate).map_err(|e| driver::failed("create file", &e, op.path))?;
@@ -61,6 +73,7 @@ impl Replicas for NativeReplicas {
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Replica>> {
+        check_access(op.access)?;
         let access = FileAccess { access: Access::Write, ..op.access.clone() };
         let op = ContainerOpen { access: &access, ..op.clone() };
         lead(open_file(driver::open(&op)?, op.path, op.access, op.registry.registered())?)

@@ -315,19 +315,22 @@ impl Shared {
         })
     }
 
-    /// Returns bytes that followers do not find in the file, and were not told before, by their offset in the file. From now
-    /// on followers may write up to `written_end`.
-    pub(crate) fn staged_pieces(&self, written_end: u64) -> Result<(StagedRanges, StagedPieces)> {
-        let staged = self.txn_alone()?.take_staged_ranges(written_end)?;
+    /// Returns the ranges that followers do not find in the file, and were not told of before. From now on followers may
+    /// write up to `written_end`.
+    pub(crate) fn take_staged_ranges(&self, written_end: u64) -> Result<StagedRanges> {
+        self.txn_alone()?.take_staged_ranges(written_end)
+    }
+
+    /// Returns the bytes of ranges as readers of this process see them, by their offset in the file.
+    pub(crate) fn pieces(&self, ranges: &[Range<u64>]) -> Result<StagedPieces> {
         let piece = |range: &Range<u64>| {
             let mut bytes = vec![0; (range.end - range.start) as usize];
             let at = Address(range.start.saturating_sub(self.base));
-            self.read(PageKind::Metadata, at, &mut bytes)
-                .map_err(|e| Error::io("read changes", &e).at(at.0))?;
+            let read = self.read(PageKind::Metadata, at, &mut bytes);
+            read.map_err(|e| Error::io("read changes", &e).at(at.0))?;
             Ok((range.start, bytes))
         };
-        let pieces = staged.ranges.iter().map(piece).collect::<Result<_>>()?;
-        Ok((staged, pieces))
+        ranges.iter().map(piece).collect()
     }
 
     /// Returns bytes that only a commit writes; nothing where the file is open to read.

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use model::Result;
 
-use super::Txn;
-use super::staged::Staged;
+use super::{Staged, Txn};
 
 /// The ranges that were staged since followers were told.
 #[derive(Debug, Default)]
@@ -48,8 +47,8 @@ impl Txn {
         }
     }
 
-    /// Writes what waits to go to fresh space, and returns what else followers do not find in the file. They may write up to
-    /// `written_end` from now on.
+    /// Writes what waits to go to fresh space, and returns what else followers do not find in the file. They may
+    /// write up to `written_end` from now on.
     pub(crate) fn take_staged_ranges(&mut self, written_end: u64) -> Result<StagedRanges> {
         self.check()?;
         self.flush()?;

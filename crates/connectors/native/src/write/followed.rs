@@ -38,7 +38,8 @@ impl Storage {
         let (end, last_end) = (self.allocator.space.end(), self.allocator.space.last_end());
         let recent: Vec<_> = told.ranges.iter().map(|range| base + range.start..base + range.end).collect();
         let written_end = recent.iter().map(|range| range.end).max().unwrap_or(0);
-        let (staged, mut pieces) = self.store().staged_pieces(written_end)?;
+        let staged = self.store().take_staged_ranges(written_end)?;
+        let mut pieces = self.store().pieces(&staged.ranges)?;
         // Followers see the file as the next commit will describe it, and no one has it open there.
         let superblock = &mut self.transaction.superblock.clone();
         (superblock.end, superblock.flags) = (superblock.base + end, 0);
