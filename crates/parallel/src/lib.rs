@@ -3,7 +3,7 @@
 //! Rank 0 decides on structure; every rank transfers elements. [`connector`] makes a connector of another one whose
 //! containers all processes of a [`Comm`] create and open together:
 //!
-//! - Every operation that changes structure is collective. The ranks first agree on it ([`ranks`]): those that make
+//! - Every operation that changes structure is collective. The ranks first agree on it (module `ranks`): those that make
 //!   another call, or the same with other arguments, are named in an error that all of them get, and nothing happens.
 //!   Then rank 0 runs it on the container that it [leads](vol::Replica), and sends the answer and what changed.
 //! - Every rank reads what it likes from its own replica, without a message.
