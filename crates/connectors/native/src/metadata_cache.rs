@@ -14,16 +14,16 @@ use crate::format::Address;
 vol::extension! {
     /// Counts look-ups of the metadata cache from zero on (`H5Freset_mdc_hit_rate_stats`): the extension
     /// `native.reset_metadata_cache_counts`.
-    pub struct ResetMetadataCacheCounts = "native.reset_metadata_cache_counts": Read, () => ();
+    pub struct ResetMetadataCacheCounts = "native.reset_metadata_cache_counts": Write, () => ();
     /// Bounds the metadata that is kept in memory to so many bytes (`H5Fset_mdc_config`): the extension
     /// `native.set_metadata_cache_bytes`.
-    pub struct SetMetadataCacheBytes = "native.set_metadata_cache_bytes": Read, u64 => ();
+    pub struct SetMetadataCacheBytes = "native.set_metadata_cache_bytes": Write, u64 => ();
     /// Removes what was decoded of an object from the metadata cache (`H5Pset_evict_on_close`): the extension
     /// `native.evict_object`.
-    pub struct EvictObject = "native.evict_object": Read, Token => ();
+    pub struct EvictObject = "native.evict_object": Write, Token => ();
     /// Starts (1) or stops (0) the log of the metadata cache (`H5Fstart_mdc_logging`): the extension
     /// `native.log_metadata_cache`.
-    pub struct LogMetadataCache = "native.log_metadata_cache": Read, u64 => ();
+    pub struct LogMetadataCache = "native.log_metadata_cache": Write, u64 => ();
 }
 
 /// Counters that threads which look up different objects rarely share.

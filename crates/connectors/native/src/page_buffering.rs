@@ -18,7 +18,7 @@ vol::extension! { PageBufferStatistics = "native.page_buffer_statistics": Read, 
 vol::extension! {
     /// Counts what passes through the page buffer from zero on (`H5Freset_page_buffering_stats`): the extension
     /// `native.reset_page_buffer_statistics`.
-    pub struct ResetPageBufferStatistics = "native.reset_page_buffer_statistics": Read, () => ();
+    pub struct ResetPageBufferStatistics = "native.reset_page_buffer_statistics": Write, () => ();
 }
 
 /// Returns an error for a new file whose pages do not fit into the buffer that it is to have.

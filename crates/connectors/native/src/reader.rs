@@ -354,8 +354,9 @@ impl Reader {
 }
 
 impl Reader {
-    /// Bounds the metadata that is kept in memory.
+    /// Bounds the metadata that is kept in memory, at most at the largest bound that libhdf5 knows.
     pub(crate) fn set_metadata_cache_bytes(&self, bytes: u64) {
+        let bytes = bytes.min(METADATA_CACHE_BYTES_MAX);
         self.metadata_cache_bytes.store(bytes, Ordering::Relaxed);
         self.headers.set_weight_max(bytes / 4);
         self.collections.set_weight_max(bytes / 4);
@@ -382,6 +383,9 @@ impl Reader {
         }
     }
 }
+
+/// `H5C__MAX_MAX_CACHE_SIZE`
+const METADATA_CACHE_BYTES_MAX: u64 = 128 << 20;
 
 const APPLY: &str = "apply filters";
 const UNDO: &str = "undo filters";

@@ -3,7 +3,7 @@
 use crate::common::{clients, group, in_folder, in_memory};
 use hyperslab_server::Server;
 use model::Kind;
-use model::properties::{FileCreate, SharedIndex};
+use model::properties::FileCreate;
 use vol::FileAccess;
 
 /// Operations that the server ran so far.
@@ -31,10 +31,7 @@ fn a_small_call_is_one_operation_on_a_connection_that_is_there() {
 #[test]
 fn a_container_that_could_not_be_made_is_not_there() {
     let (server, folder) = in_folder().unwrap();
-    let create = FileCreate {
-        shared_indexes: vec![SharedIndex { message_types: 1, bytes_min: 50 }],
-        ..FileCreate::default()
-    };
+    let create = FileCreate { offset_bytes: 3, ..FileCreate::default() };
     let made = clients().create(&server.location("a.h5"), &create, &FileAccess::write(), false);
     assert_eq!(made.map(drop).unwrap_err().kind(), Kind::Unsupported);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
