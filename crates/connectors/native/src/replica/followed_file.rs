@@ -9,7 +9,7 @@ use system::sync::{Mutex, RwLock};
 use vol::LeaderBytes;
 
 use super::{Changes, without};
-use crate::txn::{Staged, overlay_piece};
+use crate::txn::{Staged, joined, overlay_piece};
 
 /// A file that another process changes. It is read through the overlay; elements are written past it.
 #[derive(Debug)]
@@ -36,12 +36,7 @@ struct Overlay {
 impl Overlay {
     fn add_recent(&mut self, ranges: &[Range<u64>]) {
         self.recent.extend_from_slice(ranges);
-        self.recent.sort_unstable_by_key(|range| range.start);
-        self.recent.dedup_by(|next, last| {
-            let joins = next.start <= last.end;
-            last.end = if joins { last.end.max(next.end) } else { last.end };
-            joins
-        });
+        self.recent = joined(std::mem::take(&mut self.recent));
     }
 
     /// Returns what of a range is recent, and not reserved for a commit.

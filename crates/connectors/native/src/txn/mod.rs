@@ -37,7 +37,7 @@ use journal::{Extent, Journal, Move, Sum};
 use redo::SaltBytes;
 use staged::SharedBytes;
 
-pub(crate) use followed::StagedRanges;
+pub(crate) use followed::{StagedRanges, joined};
 pub(crate) use fresh::{LARGE_BYTES, split_around};
 pub(crate) use journal::Moved;
 pub(crate) use sealed::{Failure, Sealed};
