@@ -1,4 +1,4 @@
-/* hyperslab_connector.h - connectors, layers and filters for Hyperslab, written in C.
+/* hyperslab_connector.h - connectors, layers, filters and drivers for Hyperslab, written in C.
  *
  * A plugin is a shared library with one symbol, hyperslab_connector_v1, that returns a table. The table says who the
  * plugin is and holds its functions. All of them, and all objects that they make, have one form: a request goes in,
@@ -33,6 +33,7 @@ extern "C" {
 #define HYPERSLAB_KIND_CONNECTOR 1u
 #define HYPERSLAB_KIND_LAYER 2u
 #define HYPERSLAB_KIND_FILTER 3u
+#define HYPERSLAB_KIND_DRIVER 4u
 
 /* What a call returns. */
 #define HYPERSLAB_OK 0
@@ -116,6 +117,31 @@ enum hyperslab_connector_code {
  * nothing fails with HYPERSLAB_UNSUPPORTED: where the filter is optional, the chunk is stored without it. */
 enum hyperslab_filter_code { HYPERSLAB_ENCODE = 1, HYPERSLAB_DECODE = 2 };
 
+/* Codes of requests to a driver. Arguments: text (path), list of (text, text) (parameters), bool. Create: the bool says
+ * whether a file may be there, which is opened with its content; answer: bool (there was none), object. Open: whether it
+ * is opened for writing; answer: object. A driver that cannot say whether it could create something answers
+ * HYPERSLAB_CHECK_CREATE with success. */
+enum hyperslab_driver_code {
+    HYPERSLAB_DRIVER_CREATE = 1,
+    HYPERSLAB_DRIVER_OPEN = 2,
+    HYPERSLAB_DRIVER_DELETE = 3,
+    HYPERSLAB_DRIVER_CHECK_CREATE = 4
+};
+
+/* Codes of requests to a file of a driver. Read: u64 offset, one buffer; fails with HYPERSLAB_CORRUPT if the file ends
+ * before. Write: u64 offset, one byte string. Len: answer u64. Set_len: u64. Sync: u8, 0 for data, 1 for all. Lock: u8, 0
+ * shared, 1 exclusive, 2 none; fails with HYPERSLAB_BUSY at once. Identity: answer (u64, u64)?, the same for two handles
+ * of one file. */
+enum hyperslab_file_code {
+    HYPERSLAB_FILE_READ_AT = 1,
+    HYPERSLAB_FILE_WRITE_AT = 2,
+    HYPERSLAB_FILE_LEN = 3,
+    HYPERSLAB_FILE_SET_LEN = 4,
+    HYPERSLAB_FILE_SYNC = 5,
+    HYPERSLAB_FILE_LOCK = 6,
+    HYPERSLAB_FILE_IDENTITY = 7
+};
+
 /* Codes of requests to hyperslab_request.resolver; each answers with an object. */
 enum hyperslab_resolver_code {
     HYPERSLAB_RESOLVE_CONTAINER = 1,
@@ -191,13 +217,14 @@ typedef struct hyperslab_table {
     const char *name;    /* unique: two or more of a-z, 0-9, - and _, a letter first */
     const char *about;   /* one line for people */
     void *self;          /* what the functions are given */
-    /* A connector has the first four, a layer the fifth, a filter the last. NULL: unsupported. */
+    /* A connector has the first four, a layer the fifth, a filter the sixth, a driver the last. NULL: unsupported. */
     hyperslab_call create;        /* arguments: open request; answer: object */
     hyperslab_call open;          /* arguments: open request; answer: object */
     hyperslab_call remove;        /* arguments: text (path) */
     hyperslab_call is_accessible; /* arguments: text (path), access; answer: bool */
     hyperslab_call wrap;          /* arguments: wrap request; inner; answer: object */
     hyperslab_call filter;        /* hyperslab_filter_code */
+    hyperslab_call driver;        /* hyperslab_driver_code */
 } hyperslab_table;
 
 #if defined(_WIN32)

@@ -16,6 +16,9 @@ pub const KIND_LAYER: u32 = 2;
 /// The plugin is a filter of chunks.
 pub const KIND_FILTER: u32 = 3;
 
+/// The plugin is a virtual file driver.
+pub const KIND_DRIVER: u32 = 4;
+
 /// An operation went well.
 pub const OK: i32 = 0;
 /// An operation failed; the bytes of its answer are the error.
@@ -41,6 +44,36 @@ pub mod filter {
     pub const ENCODE: u32 = 1;
     /// Undoes the filter.
     pub const DECODE: u32 = 2;
+}
+
+/// Codes of requests to a virtual file driver.
+pub mod driver {
+    /// Creates a file, or opens the one that is there.
+    pub const CREATE: u32 = 1;
+    /// Opens a file.
+    pub const OPEN: u32 = 2;
+    /// Deletes a file.
+    pub const DELETE: u32 = 3;
+    /// Whether a file could be created.
+    pub const CHECK_CREATE: u32 = 4;
+}
+
+/// Codes of requests to a file of a driver.
+pub mod file {
+    /// Reads at an offset.
+    pub const READ_AT: u32 = 1;
+    /// Writes at an offset.
+    pub const WRITE_AT: u32 = 2;
+    /// The length.
+    pub const LEN: u32 = 3;
+    /// Cuts or extends.
+    pub const SET_LEN: u32 = 4;
+    /// Makes earlier writes durable.
+    pub const SYNC: u32 = 5;
+    /// Takes or releases a lock.
+    pub const LOCK: u32 = 6;
+    /// What names the file in this process.
+    pub const IDENTITY: u32 = 7;
 }
 
 /// Codes of requests to a resolver.
@@ -168,7 +201,7 @@ pub struct Table {
     pub size: u32,
     /// [`protocol::wire::VERSION`].
     pub wire: u32,
-    /// [`KIND_CONNECTOR`], [`KIND_LAYER`] or [`KIND_FILTER`].
+    /// [`KIND_CONNECTOR`], [`KIND_LAYER`], [`KIND_FILTER`] or [`KIND_DRIVER`].
     pub kind: u32,
     /// Unique number.
     pub value: u32,
@@ -194,4 +227,6 @@ pub struct Table {
     pub wrap: Option<Call>,
     /// [`filter::ENCODE`] and [`filter::DECODE`]. Tables of older headers end before this.
     pub filter: Option<Call>,
+    /// [`mod@driver`]. Tables of older headers end before this.
+    pub driver: Option<Call>,
 }

@@ -1,10 +1,11 @@
-//! The side of the plugin: a connector, layer or filter of Rust as a table of C functions.
+//! The side of the plugin: a connector, layer, filter or driver of Rust as a table of C functions.
 #![expect(unsafe_code, reason = "the C interface")]
 
 use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
+use files::Driver;
 use filters::Filter;
 use protocol::wire;
 use vol::{Capability, Connector, ConnectorInfo, LayerFactory};
@@ -12,6 +13,7 @@ use vol::{Capability, Connector, ConnectorInfo, LayerFactory};
 use crate::abi;
 use crate::call::{Message, Reply};
 use crate::connector::{answer_connector, answer_layer};
+use crate::driver::answer_driver;
 use crate::filter::answer_filter;
 use crate::serve::serve;
 
@@ -39,6 +41,14 @@ macro_rules! export_filter {
     };
 }
 
+/// Makes a virtual file driver a plugin: `hyperslab_plugin::export_driver!(MyDriver);` in a `cdylib` crate, once.
+#[macro_export]
+macro_rules! export_driver {
+    ($driver:expr) => {
+        $crate::export_table!(|| $crate::guest::Exported::driver(std::sync::Arc::new($driver)));
+    };
+}
+
 /// The one symbol of a plugin.
 #[doc(hidden)]
 #[macro_export]
@@ -59,9 +69,10 @@ enum PluginKind {
     Connector(Arc<dyn Connector>),
     Layer(Arc<dyn LayerFactory>),
     Filter(Arc<dyn Filter>),
+    Driver(Arc<dyn Driver>),
 }
 
-/// A connector, layer or filter with its table.
+/// A connector, layer, filter or driver with its table.
 pub struct Exported {
     what: PluginKind,
     table: abi::Table,
@@ -104,15 +115,17 @@ impl Exported {
 
     /// Returns a filter.
     pub fn filter(filter: Arc<dyn Filter>) -> Self {
-        let info = ConnectorInfo {
-            name: filter.name(),
-            value: filter.id().into(),
-            version: 1,
-            capability: Capability::default(),
-            about: "",
-        };
+        let info = info_of(filter.name(), filter.id().into(), "");
         let mut exported = Exported::new(&info, abi::KIND_FILTER, PluginKind::Filter(filter));
         exported.table.filter = Some(asked);
+        exported
+    }
+
+    /// Returns a virtual file driver.
+    pub fn driver(driver: Arc<dyn Driver>) -> Self {
+        let info = info_of(driver.info().name, 0, driver.info().about);
+        let mut exported = Exported::new(&info, abi::KIND_DRIVER, PluginKind::Driver(driver));
+        exported.table.driver = Some(asked);
         exported
     }
 
@@ -137,6 +150,7 @@ impl Exported {
             is_accessible: None,
             wrap: None,
             filter: None,
+            driver: None,
         };
         Exported { what, table, _name: name, _about: about }
     }
@@ -146,8 +160,14 @@ impl Exported {
             PluginKind::Connector(connector) => answer_connector(&**connector, &message),
             PluginKind::Layer(layer) => answer_layer(&**layer, &mut message),
             PluginKind::Filter(filter) => answer_filter(&**filter, &message),
+            PluginKind::Driver(driver) => answer_driver(&**driver, &message),
         }
     }
+}
+
+/// Returns the description of a plugin that stores no containers.
+fn info_of(name: &'static str, value: u32, about: &'static str) -> ConnectorInfo {
+    ConnectorInfo { name, value, version: 1, capability: Capability::default(), about }
 }
 
 unsafe extern "C" fn asked(this: *mut c_void, request: *const abi::Request, answer: *mut abi::Answer) -> i32 {

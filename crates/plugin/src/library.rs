@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use files::Driver;
 use filters::Filter;
 use model::{Error, Result};
 use protocol::wire;
@@ -14,11 +15,12 @@ use vol::{Capability, Connector, ConnectorInfo, LayerFactory, Registry};
 use crate::abi::{self, connector as code};
 use crate::call::{Message, Reply, broken, invoke};
 use crate::connector::{Foreign, Source};
+use crate::driver::ForeignDriver;
 use crate::filter::ForeignFilter;
 use crate::image;
 use crate::names::interned;
 
-/// A connector, a layer or a filter from a plugin.
+/// A connector, a layer, a filter or a driver from a plugin.
 #[derive(Clone)]
 pub enum Plugin {
     /// It stores containers.
@@ -27,6 +29,8 @@ pub enum Plugin {
     Layer(Arc<dyn LayerFactory>),
     /// It is a filter of chunks.
     Filter(Arc<dyn Filter>),
+    /// It stores the bytes of files.
+    Driver(Arc<dyn Driver>),
 }
 
 impl std::fmt::Debug for Plugin {
@@ -35,6 +39,7 @@ impl std::fmt::Debug for Plugin {
             Plugin::Connector(_) => "Connector",
             Plugin::Layer(_) => "Layer",
             Plugin::Filter(_) => "Filter",
+            Plugin::Driver(_) => "Driver",
         })
     }
 }
@@ -46,7 +51,7 @@ pub struct Loaded {
     pub path: PathBuf,
     /// Its name and number.
     pub info: ConnectorInfo,
-    /// The connector, layer or filter.
+    /// The connector, layer, filter or driver.
     pub plugin: Plugin,
 }
 
@@ -58,6 +63,7 @@ impl Loaded {
             Plugin::Connector(connector) => registry.register_from(connector.clone(), &origin),
             Plugin::Layer(layer) => registry.register_layer_from(layer.clone(), &origin),
             Plugin::Filter(filter) => registry.register_filter_from(filter.clone(), &origin),
+            Plugin::Driver(driver) => registry.register_driver(driver.clone()),
         };
         registered.map_err(|e| e.with("plugin", origin))
     }
@@ -93,7 +99,6 @@ fn open(path: &Path) -> Result<Loaded> {
 
 /// Returns a table whose fields are all there.
 fn checked(table: *const abi::Table) -> Result<&'static abi::Table> {
-    let refused = |problem: &str| Error::invalid("read table").with("problem", problem);
     if table.is_null() {
         return Err(refused("the plugin could not start"));
     }
@@ -149,6 +154,7 @@ fn describe(path: &Path, table: &'static abi::Table) -> Result<Loaded> {
         abi::KIND_CONNECTOR => Plugin::Connector(foreign()),
         abi::KIND_LAYER => Plugin::Layer(foreign()),
         abi::KIND_FILTER => Plugin::Filter(Arc::new(filter_of(&info, table)?)),
+        abi::KIND_DRIVER => Plugin::Driver(Arc::new(driver_of(&info, table)?)),
         kind => {
             return Err(Error::unsupported("read table").with("problem", "unknown kind").with("kind", kind));
         }
@@ -156,15 +162,20 @@ fn describe(path: &Path, table: &'static abi::Table) -> Result<Loaded> {
     Ok(Loaded { path: path.to_owned(), info, plugin })
 }
 
-fn filter_of(info: &ConnectorInfo, table: &'static abi::Table) -> Result<ForeignFilter<FilterFunction>> {
-    let refused = |problem: &str| Error::invalid("read table").with("problem", problem);
+fn refused(problem: &str) -> Error {
+    Error::invalid("read table").with("problem", problem)
+}
+
+fn filter_of(info: &ConnectorInfo, table: &'static abi::Table) -> Result<ForeignFilter<OneFunction>> {
     let id = u16::try_from(info.value).map_err(|_| refused("not the number of a filter"))?;
     let function = table.filter.ok_or_else(|| refused("a filter without a function"))?;
-    Ok(ForeignFilter {
-        id,
-        name: info.name,
-        source: FilterFunction { function, functions: Functions(table) },
-    })
+    Ok(ForeignFilter { id, name: info.name, source: OneFunction { function, functions: Functions(table) } })
+}
+
+fn driver_of(info: &ConnectorInfo, table: &'static abi::Table) -> Result<ForeignDriver<OneFunction>> {
+    let function = table.driver.ok_or_else(|| refused("a driver without a function"))?;
+    let source = OneFunction { function, functions: Functions(table) };
+    Ok(ForeignDriver { name: info.name, about: info.about, source })
 }
 
 /// Returns whether a location can start with it.
@@ -209,13 +220,13 @@ impl Source for Functions {
     }
 }
 
-/// The function of a table that applies and undoes a filter.
-struct FilterFunction {
+/// The function of a table that does all that a filter or a driver does.
+struct OneFunction {
     function: abi::Call,
     functions: Functions,
 }
 
-impl Source for FilterFunction {
+impl Source for OneFunction {
     fn ask(&self, message: Message<'_>) -> Result<Reply> {
         let mut reply = Reply::default();
         // SAFETY: function and `this` stand in one table.

@@ -61,7 +61,7 @@ impl SearchPath {
 
     /// Returns the first connector or layer of this number.
     pub fn by_value(&self, value: u32) -> Result<Loaded> {
-        let is_it = |loaded: &Loaded| loaded.info.value == value && !is_filter(loaded);
+        let is_it = |loaded: &Loaded| loaded.info.value == value && has_containers(loaded);
         self.first(is_it).map_err(|e| e.with("value", value))
     }
 
@@ -70,7 +70,9 @@ impl SearchPath {
     /// # Errors
     /// Returns `NotFound` if there is none.
     pub fn filter(&self, number: u16) -> Result<Loaded> {
-        let is_it = |loaded: &Loaded| loaded.info.value == u32::from(number) && is_filter(loaded);
+        let is_it = |loaded: &Loaded| {
+            loaded.info.value == u32::from(number) && matches!(loaded.plugin, Plugin::Filter(_))
+        };
         self.first(is_it).map_err(|e| e.with("filter", number))
     }
 
@@ -135,8 +137,8 @@ impl SearchPath {
     }
 }
 
-fn is_filter(loaded: &Loaded) -> bool {
-    matches!(loaded.plugin, Plugin::Filter(_))
+fn has_containers(loaded: &Loaded) -> bool {
+    matches!(loaded.plugin, Plugin::Connector(_) | Plugin::Layer(_))
 }
 
 /// Shared libraries in a folder, by name.

@@ -20,6 +20,11 @@ impl Parameters {
         self.0.iter().rfind(|(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 
+    /// Returns all parameters, in the order in which they were given.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
     /// Returns the value of `key` as a number.
     ///
     /// # Errors
