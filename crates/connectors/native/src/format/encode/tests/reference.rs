@@ -127,7 +127,8 @@ fn layouts() {
         (chunked(4, &[4], Index::FixedArray, None), "04 02 00 02 01 04 04 03 0a ffffffffffffffff"),
         (
             chunked(4, &[4], Index::ExtensibleArray, None),
-            "04 02 00 02 01 04 04 04 20 04 04 10 0a ffffffffffffffff",
+            // libhdf5 has pages of 2^10 elements.
+            "04 02 00 02 01 04 04 04 20 04 04 10 07 ffffffffffffffff",
         ),
         (
             chunked(4, &[4, 4], Index::BTree2, None),
