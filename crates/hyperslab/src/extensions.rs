@@ -5,7 +5,7 @@ pub use layers::mirror::{MirrorResync, MirrorState};
 #[cfg(feature = "stats")]
 pub use layers::stats::{StatsJson, StatsRows, StatsTable};
 #[cfg(feature = "log")]
-pub use log::{CheckRepack, CompactLog, LogStatisticsText};
+pub use log::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 #[cfg(feature = "native")]
 pub use native::{
     EvictObject, FileImage, FileMetadata, LinkStorage, LogMetadataCache, MetadataCache, ObjectMetadata,

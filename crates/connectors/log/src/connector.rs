@@ -16,7 +16,7 @@ use vol::{
 
 use crate::collective::Collective;
 use crate::container::LogContainer;
-use crate::extensions::{CheckRepack, CompactLog, LogStatisticsText};
+use crate::extensions::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 use crate::inner_file::{Inner, open_file};
 use crate::load::{self, Loaded};
 use crate::logs::Log;
@@ -101,6 +101,13 @@ impl LogOpen<'_> {
     }
 }
 
+/// A file that was opened.
+enum Opened {
+    Log(Arc<LogContainer>),
+    /// It has no log in it: the inner connector has everything.
+    Plain(Arc<dyn Container>),
+}
+
 fn not_a_log(path: &str) -> Error {
     Error::invalid("open log").with("path", path).with("problem", "the file has no log in it")
 }
@@ -152,6 +159,13 @@ impl LogConnector {
 
     /// Opens a file for this process alone.
     pub fn open_log(&self, op: &ContainerOpen<'_>) -> Result<Arc<LogContainer>> {
+        match self.open_file(op)? {
+            Opened::Log(log) => Ok(log),
+            Opened::Plain(_) => Err(not_a_log(op.path)),
+        }
+    }
+
+    fn open_file(&self, op: &ContainerOpen<'_>) -> Result<Opened> {
         check_access(op.access)?;
         let settings = settings(op.engine, op.access)?;
         // Held while a file is read: two who open one at the same time get the same one.
@@ -162,7 +176,7 @@ impl LogConnector {
         let shared = match known {
             Some(shared) => shared,
             None => {
-                let group = load::find(&*inner)?.ok_or_else(|| not_a_log(op.path))?;
+                let Some(group) = load::find(&*inner)? else { return Ok(Opened::Plain(inner)) };
                 let state = load_state(&*inner, group, op.access)?;
                 let log_open = LogOpen {
                     path: op.path,
@@ -175,7 +189,7 @@ impl LogConnector {
             }
         };
         table.insert(shared.file.identity(), Arc::downgrade(&shared));
-        Ok(Arc::new(LogContainer::new(inner, shared, op.access)?))
+        Ok(Opened::Log(Arc::new(LogContainer::new(inner, shared, op.access)?)))
     }
 
     /// Creates a file that all members of a group write. All of them call this.
@@ -285,7 +299,10 @@ impl Connector for LogConnector {
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        Ok(self.open_log(op)?)
+        match self.open_file(op)? {
+            Opened::Log(log) => Ok(log),
+            Opened::Plain(inner) => Ok(inner),
+        }
     }
 
     fn is_at_path(&self, _engine: Option<&str>) -> bool {
@@ -301,7 +318,7 @@ impl Connector for LogConnector {
     }
 
     fn extensions(&self) -> &'static [ExtensionInfo] {
-        &[LogStatisticsText::INFO, CheckRepack::INFO, CompactLog::INFO]
+        &[LogStatisticsText::INFO, LogEntriesText::INFO, CheckRepack::INFO, CompactLog::INFO]
     }
 
     fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {

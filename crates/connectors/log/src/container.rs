@@ -10,7 +10,7 @@ use vol::*;
 use vol::{Optional, StoredBlock};
 
 use crate::connector::{CAPABILITY, NAME};
-use crate::extensions::{CheckRepack, CompactLog, LogStatisticsText};
+use crate::extensions::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 use crate::hidden;
 use crate::merge::Last;
 use crate::posting::LentBuffers;
@@ -180,6 +180,7 @@ impl Layer for LogContainer {
         self.check_open()?;
         Optional::new(name, request)
             .on::<LogStatisticsText>(|()| Ok(self.statistics()?.to_string()))
+            .on::<LogEntriesText>(|skip| self.entries_text(skip))
             .on::<CheckRepack>(|()| self.check_repack())
             .on::<CompactLog>(|()| self.compact())
             .or_ask(&*self.inner)

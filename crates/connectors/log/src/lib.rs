@@ -11,6 +11,7 @@ mod compact;
 mod connector;
 mod container;
 mod datasets;
+mod entries;
 mod extensions;
 mod flat;
 mod flush;
@@ -34,7 +35,7 @@ mod write;
 
 pub use connector::{LogConnector, NAME};
 pub use container::LogContainer;
-pub use extensions::{CheckRepack, CompactLog, LogStatisticsText};
+pub use extensions::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 pub use posting::Posting;
 pub use shared_connector::SharedLogConnector;
 pub use statistics::{DatasetStatistics, LogStatistics};

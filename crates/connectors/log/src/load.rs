@@ -7,7 +7,7 @@ use crate::anchor::{numbers, set_number};
 use crate::hidden;
 use crate::logs::{Log, Logs};
 use crate::state::LogState;
-use crate::table::Table;
+use crate::table::{Entry, Table};
 
 /// User datasets that were ever made: the number of the next one.
 const DATASETS: &str = "datasets";
@@ -82,6 +82,13 @@ impl Loaded {
             loaded.tables.push(bytes(inner, dataset, limits)?);
         }
         Ok(loaded)
+    }
+
+    /// Returns the entries of all tables, in the order of their writing.
+    pub(crate) fn entries(&self, limits: &Limits) -> Result<Vec<Entry>> {
+        let tables = self.tables.iter().map(|bytes| Table::decode_all(bytes, limits));
+        let entries = tables.map(|table| Ok(table?.entries)).collect::<Result<Vec<_>>>()?;
+        Ok(entries.into_iter().flatten().collect())
     }
 
     /// Returns the state of a file that was just opened.

@@ -8,7 +8,7 @@ use vol::{Container, OpList};
 use crate::container::LogContainer;
 use crate::datasets::shown;
 use crate::load::{Loaded, table_name};
-use crate::table::Table;
+use crate::table::Entry;
 
 /// The content of a log in numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -51,27 +51,29 @@ impl LogContainer {
     /// Returns what the log holds, after a flush of what waits.
     pub fn statistics(&self) -> Result<LogStatistics> {
         let shared = self.shared();
-        let (mut table, mut table_bytes) = (Table::default(), 0);
         let loaded = Loaded::read(self.inner(), shared.group, &shared.limits)?;
-        for bytes in &loaded.tables {
-            table_bytes += bytes.len() as u64;
-            table.entries.extend(Table::decode_all(bytes, &shared.limits)?.entries);
-        }
+        let table_bytes = loaded.tables.iter().map(|bytes| bytes.len() as u64).sum();
+        let entries = loaded.entries(&shared.limits)?;
         let log_bytes = loaded.logs.iter().map(|(_, log)| log.bytes).sum();
         let mut statistics =
             LogStatistics { flushes: loaded.logs.len() as u64, log_bytes, table_bytes, ..Default::default() };
         for (path, dataset) in self.all_datasets()? {
-            statistics.datasets.extend(self.of_dataset(path, dataset, &table)?);
+            statistics.datasets.extend(self.of_dataset(path, dataset, &entries)?);
         }
         Ok(statistics)
     }
 
-    fn of_dataset(&self, path: String, dataset: Token, table: &Table) -> Result<Option<DatasetStatistics>> {
+    fn of_dataset(
+        &self,
+        path: String,
+        dataset: Token,
+        entries: &[Entry],
+    ) -> Result<Option<DatasetStatistics>> {
         self.know(dataset)?;
         let state = self.shared().ready(&[dataset])?;
         let Some(logged) = state.logged(dataset) else { return Ok(None) };
         let mut found = DatasetStatistics { path, ..Default::default() };
-        for entry in table.entries.iter().filter(|entry| entry.dataset == logged.id) {
+        for entry in entries.iter().filter(|entry| entry.dataset == logged.id) {
             found.entries += 1;
             found.runs += entry.runs.len() as u64;
             found.logged_bytes += entry.elements().unwrap_or(0).saturating_mul(logged.size);

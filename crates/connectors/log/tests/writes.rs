@@ -287,3 +287,44 @@ fn buffers_that_are_given_away_count_towards_the_limit() {
         .collect();
     assert_eq!(get(&*c, data, &Selection::All).unwrap(), wanted);
 }
+
+#[test]
+fn each_entry_is_a_line_with_its_place_and_its_elements() {
+    let folder = Folder::new("log");
+    let c = create(&folder.at("entries.h5"), &FileAccess::write());
+    let (a, b) = (ints(&*c, "a\n", &[100]), ints(&*c, "b", &[100]));
+    put(&*c, a, &block(0, 10), &[1; 10]).unwrap();
+    put(&*c, a, &block(50, 1), &[1; 1]).unwrap();
+    c.commit(Durability::None).unwrap();
+    put(&*c, b, &block(7, 3), &[2; 3]).unwrap();
+    c.commit(Durability::None).unwrap();
+    let text = vol::call::<hyperslab_log::LogEntriesText>(&*c, &0).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(lines[0].contains(r"/a\n  at byte 0 of log 0") && lines[0].ends_with("11 elements: 0-9 50"));
+    assert!(lines[1].contains("/b  at byte 0 of log 1") && lines[1].ends_with("3 elements: 7-9"));
+    assert_eq!(vol::call::<hyperslab_log::LogEntriesText>(&*c, &1).unwrap().lines().count(), 1);
+    assert_eq!(vol::call::<hyperslab_log::LogEntriesText>(&*c, &2).unwrap(), "");
+}
+
+#[test]
+fn a_plain_file_is_read_and_changed_as_it_is() {
+    let folder = Folder::new("log");
+    let path = folder.at("plain.h5");
+    let (create, access) = (model::properties::FileCreate::default(), FileAccess::write());
+    let plain = vol::ContainerCreate::new(&path, &create, &access);
+    let native = vol::Connector::create(&native::NativeConnector, &plain).unwrap();
+    let data = ints(&*native, "d", &[10]);
+    put(&*native, data, &block(0, 10), &[3; 10]).unwrap();
+    native.close().unwrap();
+    drop(native);
+    let op = vol::ContainerOpen::new(&path, &access);
+    assert!(!vol::Connector::is_accessible(&connector(), &op).unwrap(), "it is no log");
+    let c = vol::Connector::open(&connector(), &op).unwrap();
+    put(&*c, find(&*c, "d"), &block(0, 1), &[4]).unwrap();
+    c.close().unwrap();
+    drop(c);
+    let native = vol::Connector::open(&native::NativeConnector, &op).unwrap();
+    assert_eq!(get(&*native, find(&*native, "d"), &block(0, 2)).unwrap(), [4, 3]);
+    assert!(open(&path, &access).is_err());
+}

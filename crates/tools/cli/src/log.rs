@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use hyperslab::Result;
-use hyperslab::extensions::{CheckRepack, LogStatisticsText};
+use hyperslab::extensions::{CheckRepack, LogEntriesText, LogStatisticsText};
 use hyperslab::vol::{Container, FileAccess, Location, call};
 
 use crate::open::shown;
@@ -13,9 +13,11 @@ use crate::settings::registry;
 const GROUP: &str = "__LOG";
 
 const USAGE: &str = "\
-usage: hyperslab log FILE...
+usage: hyperslab log [--entries] FILE...
   Says what the logs of files hold: flushes, bytes, what was overwritten later, and for each dataset its entries and the
   pieces that a reader puts together. FILE is run.h5 or log:run.h5.
+  --entries   print each entry, as they were written: the dataset, where its bytes are, and which elements it has,
+              counted in C order
 ";
 
 /// Returns a location of the log connector, with or without its prefix.
@@ -41,14 +43,17 @@ pub(crate) fn check_repack(path: &str, container: &dyn Container) -> Result<()> 
 /// Prints what each log holds.
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let wants_help = args.iter().any(|arg| arg == "-h" || arg == "--help");
-    if args.is_empty() || args.iter().any(|arg| arg.starts_with('-')) {
+    let (options, files): (Vec<&String>, Vec<&String>) = args.iter().partition(|arg| arg.starts_with('-'));
+    let wants_entries = options.iter().any(|arg| *arg == "--entries");
+    if files.is_empty() || options.len() > usize::from(wants_entries) {
         eprint!("{USAGE}");
         return if wants_help { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let mut code = ExitCode::SUCCESS;
-    for path in args {
-        match statistics(path) {
-            Ok(text) => print!("{path}\n{text}"),
+    for path in files {
+        let printed = if wants_entries { print_entries(path) } else { print_statistics(path) };
+        match printed {
+            Ok(()) => {}
             Err(error) => {
                 eprintln!("hyperslab log: {}: {error}", shown(path));
                 code = ExitCode::FAILURE;
@@ -58,9 +63,22 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     code
 }
 
-fn statistics(path: &str) -> Result<String> {
+fn print_statistics(path: &str) -> Result<()> {
     let container = registry().open(&location(path), &FileAccess::read())?;
-    let text = call::<LogStatisticsText>(&*container, &())?;
-    container.close()?;
-    Ok(text)
+    print!("{path}\n{}", call::<LogStatisticsText>(&*container, &())?);
+    container.close()
+}
+
+fn print_entries(path: &str) -> Result<()> {
+    let container = registry().open(&location(path), &FileAccess::read())?;
+    println!("{path}");
+    let mut printed = 0;
+    loop {
+        let text = call::<LogEntriesText>(&*container, &printed)?;
+        if text.is_empty() {
+            return container.close();
+        }
+        print!("{text}");
+        printed += text.lines().count() as u64;
+    }
 }
