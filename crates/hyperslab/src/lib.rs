@@ -79,6 +79,7 @@ pub mod filters;
 mod group;
 mod iteration;
 mod load;
+mod many;
 mod map;
 mod mask;
 mod numbers;

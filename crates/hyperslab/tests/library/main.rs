@@ -6,6 +6,7 @@ mod dropped;
 mod extensions;
 mod extents;
 mod files;
+mod many;
 mod maps;
 mod member_files;
 mod metno;
