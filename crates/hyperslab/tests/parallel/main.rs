@@ -5,5 +5,6 @@ mod common;
 mod disagree;
 mod elements;
 mod random;
+mod scattered;
 mod structure;
 mod traffic;
