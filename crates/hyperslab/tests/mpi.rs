@@ -5,8 +5,12 @@
 #[path = "parallel/common.rs"]
 #[allow(dead_code, reason = "the other program uses all of it")]
 mod common;
+#[path = "parallel/features.rs"]
+mod features;
 #[path = "parallel/random.rs"]
 mod random;
+#[path = "parallel/theirs.rs"]
+mod theirs;
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -36,6 +40,8 @@ fn main() {
         let comm: Arc<dyn Comm> = Arc::new(Mpi::start().expect("MPI starts"));
         match parts[0] {
             "random" => random::program(&comm, &scratch, number).expect("the program ends well"),
+            "features" => features::program(&comm, &scratch).expect("the program ends well"),
+            "theirs" => theirs::change(&comm, &scratch).expect("the program ends well"),
             _ => killed(comm, &scratch, number),
         }
         return std::mem::forget(scratch);
@@ -43,6 +49,9 @@ fn main() {
     let trials = vec![
         Trial::test("random_programs_of_two_processes", || check_random(2)),
         Trial::test("random_programs_of_four_processes", || check_random(4)),
+        Trial::test("everything_is_written_by_two_processes", || check_features(2)),
+        Trial::test("everything_is_written_by_four_processes", || check_features(4)),
+        Trial::test("a_file_that_libhdf5_wrote_in_parallel_is_changed_in_parallel", check_theirs),
         Trial::test("a_process_that_is_killed_leaves_the_last_commit", check_killed),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
@@ -67,6 +76,36 @@ fn check_random(processes: usize) -> std::result::Result<(), Failed> {
             return Err(format!("seed {seed}: {said}").into());
         }
         others_agree(&scratch, "f.visititems(lambda n, o: o[...] if isinstance(o, h5py.Dataset) else None)");
+    }
+    Ok(())
+}
+
+/// Runs a task that must end well. Returns whether there is MPI.
+fn run_well(processes: usize, task: &str) -> std::result::Result<bool, Failed> {
+    match run(processes, false, task) {
+        Some((false, said)) => Err(format!("{task}: {said}").into()),
+        done => Ok(done.is_some()),
+    }
+}
+
+fn check_features(processes: usize) -> std::result::Result<(), Failed> {
+    let scratch = Scratch::new(&format!("mpi-features-{processes}"));
+    if run_well(processes, &format!("features 0 {}", scratch.path().display()))? {
+        others_agree(&scratch, features::CHECK);
+    }
+    Ok(())
+}
+
+/// libhdf5 writes a file in parallel, we change it in parallel, and it reads the result in parallel.
+fn check_theirs() -> std::result::Result<(), Failed> {
+    let Some(program) = theirs::Program::compile() else { return Ok(()) };
+    for processes in [2, 4] {
+        let scratch = Scratch::new(&format!("mpi-theirs-{processes}"));
+        program.run("write", &scratch, processes)?;
+        if run_well(processes, &format!("theirs 0 {}", scratch.path().display()))? {
+            others_agree(&scratch, theirs::CHECK);
+            program.run("check", &scratch, processes)?;
+        }
     }
     Ok(())
 }

@@ -6,15 +6,21 @@ use std::process::Command;
 /// alone when one dies. `None` if there is no `mpirun`; see [`missing`](crate::oracles::missing).
 #[track_caller]
 pub fn mpirun(processes: usize, outlives: bool) -> Option<Command> {
+    mpirun_of("mpirun", processes, outlives)
+}
+
+/// Returns the same of another launcher: `mpirun.mpich`.
+#[track_caller]
+pub fn mpirun_of(launcher: &str, processes: usize, outlives: bool) -> Option<Command> {
     let version =
-        Command::new("mpirun").arg("--version").output().ok().filter(|output| output.status.success());
+        Command::new(launcher).arg("--version").output().ok().filter(|output| output.status.success());
     let Some(version) = version else {
-        crate::oracles::missing("mpirun");
+        crate::oracles::missing(launcher);
         return None;
     };
     let text = String::from_utf8_lossy(&version.stdout);
     let is_open_mpi = text.contains("Open MPI") || text.contains("OpenRTE");
-    let mut command = Command::new("mpirun");
+    let mut command = Command::new(launcher);
     match (is_open_mpi, outlives) {
         (true, true) => command.args(["--allow-run-as-root", "--oversubscribe", "--enable-recovery"]),
         (true, false) => command.args(["--allow-run-as-root", "--oversubscribe"]),
