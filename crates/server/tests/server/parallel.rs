@@ -7,7 +7,7 @@ use comm::Comm;
 use hyperslab_server::{Auth, Config, Server};
 use model::properties::FileCreate;
 use model::{Kind, Selection};
-use vol::{Container, Durability, FileAccess, Lookup, OpLookup, OpRead, OpWrite, Registry, Result};
+use vol::{Durability, FileAccess, Lookup, OpLookup, OpRead, OpWrite, Registry, Result};
 
 const RANKS: usize = 3;
 
