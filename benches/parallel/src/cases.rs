@@ -24,16 +24,12 @@ pub const CASES: &[Case] = &[
         rows: &[
             row("contiguous 1 GiB, collective write", Some(1.2)),
             row("contiguous 1 GiB, collective read", Some(1.5)),
+            row("the same with pwrite alone", None),
+            row("the same with pread alone", None),
         ],
     },
-    Case {
-        name: "blocks",
-        rows: &[row("200,000 scattered runs a rank, one collective write", Some(4.0))],
-    },
-    Case {
-        name: "points",
-        rows: &[row("200,000 scattered points a rank, one collective write", Some(4.0))],
-    },
+    Case { name: "blocks", rows: &[row("200,000 scattered runs a rank, one collective write", Some(4.0))] },
+    Case { name: "points", rows: &[row("200,000 scattered points a rank, one collective write", Some(4.0))] },
     Case {
         name: "calls",
         rows: &[
@@ -48,10 +44,7 @@ pub const CASES: &[Case] = &[
             row("chunks, shuffle + deflate-4, 256 MiB, collective read", Some(1.8)),
         ],
     },
-    Case {
-        name: "datasets",
-        rows: &[row("1,000 datasets created and written collectively", Some(2.0))],
-    },
+    Case { name: "datasets", rows: &[row("1,000 datasets created and written collectively", Some(2.0))] },
 ];
 
 impl Case {

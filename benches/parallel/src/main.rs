@@ -86,8 +86,17 @@ fn keep_best(best: &mut [f64], seconds: &[f64]) {
 fn print_rows(case: &Case, theirs: &[f64], ours: &[f64]) {
     for (row, (theirs, ours)) in case.rows.iter().zip(theirs.iter().zip(ours)) {
         let least = row.at_least.map_or("–".to_owned(), |ratio| format!("{ratio}"));
-        let name = row.name;
-        println!("| {name} | {:.1} ms | {:.1} ms | {:.2} | {least} |", theirs * 1e3, ours * 1e3, theirs / ours);
+        let (name, ours_ms) = (row.name, ours * 1e3);
+        match *theirs == f64::MAX {
+            true => println!("| {name} | – | {ours_ms:.1} ms | – | {least} |"),
+            false => {
+                println!(
+                    "| {name} | {:.1} ms | {ours_ms:.1} ms | {:.2} | {least} |",
+                    theirs * 1e3,
+                    theirs / ours
+                );
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One rank: the cases through Hyperslab. `rival.c` has the same through libhdf5.
 
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -105,8 +106,27 @@ impl Rank<'_> {
             Ok(file.close()?)
         })?;
         check(found == values)?;
+        let (plain_write, plain_read) = self.plain(&values)?;
         self.remove()?;
-        Ok(vec![write, read])
+        Ok(vec![write, read, plain_write, plain_read])
+    }
+
+    /// The same bytes with system calls alone: what the machine gives.
+    fn plain(&self, values: &[f64]) -> Outcome<(f64, f64)> {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let mut into = vec![1; bytes.len()];
+        let start = self.rank * bytes.len() as u64;
+        let write = self.timed(true, || {
+            let file = std::fs::File::options().create(true).truncate(false).write(true).open(self.path)?;
+            file.write_all_at(&bytes, start)?;
+            Ok(self.comm.barrier()?)
+        })?;
+        let read = self.timed(false, || {
+            std::fs::File::open(self.path)?.read_exact_at(&mut into, start)?;
+            Ok(self.comm.barrier()?)
+        })?;
+        check(into == bytes)?;
+        Ok((write, read))
     }
 
     fn scattered(&self) -> u64 {

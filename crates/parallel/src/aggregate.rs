@@ -193,8 +193,9 @@ fn are_near(runs: &[FileRun<'_>]) -> bool {
 
 /// Returns the bytes from the first to the last of all runs.
 fn span(runs: &[FileRun<'_>]) -> Range<u64> {
-    let end = |(at, bytes): &FileRun<'_>| at + bytes.len() as u64;
-    runs.iter().fold(u64::MAX..0, |span, run| span.start.min(run.0)..span.end.max(end(run)))
+    let start = runs.iter().map(|(at, _)| *at).min();
+    let end = runs.iter().map(|(at, bytes)| at + bytes.len() as u64).max();
+    start.unwrap_or(0)..end.unwrap_or(0)
 }
 
 /// Returns whether runs leave no gap in their span.

@@ -46,7 +46,11 @@ fn write(comm: Arc<dyn Comm>, location: &str) -> Result<()> {
 
 fn check(location: &str) -> Result<()> {
     let container = clients().open(location, &FileAccess::read())?;
-    let found = container.lookup(&OpLookup { from: container.info()?.root, path: "data".into(), traversals_max: 16 })?;
+    let found = container.lookup(&OpLookup {
+        from: container.info()?.root,
+        path: "data".into(),
+        traversals_max: 16,
+    })?;
     let Lookup::Object(token) = found else { panic!("{found:?}") };
     let mut all = [0; 10 * RANKS];
     container.dataset_read(&mut [OpRead { dataset: token, selection: &Selection::All, into: &mut all }])?;
