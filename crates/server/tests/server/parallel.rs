@@ -12,7 +12,7 @@ use vol::{Durability, FileAccess, Lookup, OpLookup, OpRead, OpWrite, Registry, R
 const RANKS: usize = 3;
 
 /// What one process knows.
-fn registry(comm: Arc<dyn Comm>) -> Registry {
+fn registry(comm: &Arc<dyn Comm>) -> Registry {
     clients().with_connectors(|connector| parallel::shared_connector(connector, comm.clone()))
 }
 
@@ -25,7 +25,7 @@ fn on_ranks<T: Send>(program: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
     })
 }
 
-fn write(comm: Arc<dyn Comm>, location: &str) -> Result<()> {
+fn write(comm: &Arc<dyn Comm>, location: &str) -> Result<()> {
     let rank = comm.rank() as u64;
     let access = FileAccess::write();
     let container = registry(comm).create(location, &FileCreate::default(), &access, true)?;
@@ -66,7 +66,7 @@ fn ranks_write_one_container_behind_a_server() {
         let config = Config { auth: Auth::Off, stack, ..Config::local(storage(), folder.path()) };
         let server = Server::start(&config).unwrap();
         let location = server.location("shared");
-        on_ranks(|comm| write(comm, &location)).into_iter().for_each(|done| done.unwrap());
+        on_ranks(|comm| write(&comm, &location)).into_iter().for_each(|done| done.unwrap());
         check(&location).unwrap();
     }
 }
@@ -75,8 +75,9 @@ fn ranks_write_one_container_behind_a_server() {
 fn what_one_rank_alone_would_see_is_refused() {
     let (server, _folder) = crate::common::in_folder().unwrap();
     let location = format!("{}?pipeline=yes", server.location("a.h5"));
-    let create =
-        |comm| registry(comm).create(&location, &FileCreate::default(), &FileAccess::write(), true).map(drop);
+    let create = |comm| {
+        registry(&comm).create(&location, &FileCreate::default(), &FileAccess::write(), true).map(drop)
+    };
     for done in on_ranks(create) {
         assert_eq!(done.unwrap_err().kind(), Kind::Unsupported);
     }
