@@ -45,6 +45,8 @@ pub(crate) struct GroupParts {
 pub(crate) struct Wishes {
     /// Some of its elements have no space yet.
     pub(crate) space: bool,
+    /// It is not done with the first exchange.
+    pub(crate) more: bool,
     /// Rounds in which it sends elements to aggregators.
     pub(crate) rounds: u64,
 }
@@ -52,14 +54,15 @@ pub(crate) struct Wishes {
 impl Wishes {
     /// Returns the rank's own number in the header; the lowest bit says that it keeps bytes for the leader.
     fn number(self, keeps: bool) -> u64 {
-        u64::from(keeps) | u64::from(self.space) << 1 | self.rounds << 2
+        u64::from(keeps) | u64::from(self.space) << 1 | u64::from(self.more) << 2 | self.rounds << 3
     }
 
     /// Returns what any rank wishes, and whether any keeps bytes.
     fn of_all(numbers: &[u64]) -> (Wishes, bool) {
         let any = numbers.iter().fold(0, |any, number| any | number);
-        let rounds = numbers.iter().map(|number| number >> 2).max().unwrap_or(0);
-        (Wishes { space: any & 2 > 0, rounds }, any & 1 > 0)
+        let rounds = numbers.iter().map(|number| number >> 3).max().unwrap_or(0);
+        // What was kept goes to the leader, who must say that it took it.
+        (Wishes { space: any & 2 > 0, more: any & 5 > 0, rounds }, any & 1 > 0)
     }
 }
 

@@ -27,6 +27,9 @@ enum Way {
 /// Elements on their way to rank 0: the dataset, the selection and the bytes.
 pub(crate) type Shipped = Vec<(Token, (Selection, Vec<u8>))>;
 
+/// What is left for rank 0 after a rank wrote what it may: bytes, and elements.
+type Written = (Vec<LeaderBytes>, Shipped);
+
 impl Group {
     /// Returns how elements get to the file.
     fn way(&self, write: &OpWrite<'_>) -> Result<Way> {
@@ -84,24 +87,43 @@ impl Group {
         self.replica.keep(&pieces)
     }
 
-    /// Agrees on a write, and gives space to all elements.
+    /// Agrees on a write, and gives space to all elements. Elements that have their space are written before: so one
+    /// exchange says that all ranks make the same call and are done with it.
     fn begin_write(&self, writes: &[OpWrite<'_>]) -> Result<Begun> {
         let ways = writes.iter().map(|write| self.way(write)).collect::<Result<Vec<_>>>();
         let is_missing = |way: &Way| matches!(way, Way::Placed(placement) if placed::has_missing(placement));
-        let wishes = ways.as_ref().map_or(Wishes::default(), |ways| Wishes {
+        let mut wishes = ways.as_ref().map_or(Wishes::default(), |ways| Wishes {
             space: ways.iter().any(is_missing),
+            more: false,
             rounds: aggregate::rounds(writes.iter().zip(ways).filter_map(scattered)),
         });
-        let ready = self.check_writable().and_then(|()| ways.as_ref().map(drop).map_err(Clone::clone));
+        let mut ready = self.check_writable().and_then(|()| ways.as_ref().map(drop).map_err(Clone::clone));
+        let mut written = None;
+        if let (Ok(ways), Ok(()), true) = (&ways, &ready, wishes == Wishes::default()) {
+            (written, ready) = self.write_early(writes, ways);
+        }
+        wishes.more = written.as_ref().is_none_or(|(for_leader, _)| !for_leader.is_empty());
         let hash = hash_of(writes.iter().map(|write| write.dataset.0).collect::<Vec<_>>());
         let call = Call::Transfer(TransferCall::Write);
-        let (handed, Wishes { space, rounds }) = self.begin_with(call, hash, ready, wishes)?;
+        let (handed, wishes) = self.begin_with(call, hash, ready, wishes)?;
+        let Wishes { space, more, rounds } = wishes;
         if !space {
-            return Ok(Begun { ways: ways?, handed, rounds });
+            return Ok(Begun { ways: ways?, handed, written, is_done: !more && rounds == 0, rounds });
         }
         self.allocate(writes, handed)?;
         let ways = writes.iter().map(|write| self.way(write)).collect::<Result<_>>()?;
-        Ok(Begun { ways, handed: Ok(()), rounds })
+        Ok(Begun { ways, handed: Ok(()), written, is_done: false, rounds })
+    }
+
+    /// Writes elements before the ranks agree, if all of them lie in the file as they are. Returns what is left for rank 0.
+    fn write_early(&self, writes: &[OpWrite<'_>], ways: &[Way]) -> (Option<Written>, Result<()>) {
+        if !ways.iter().all(|way| matches!(way, Way::Placed(_))) {
+            return (None, Ok(()));
+        }
+        match self.check().and_then(|()| self.write_own(writes, ways, 0)) {
+            Ok(written) => (Some(written), Ok(())),
+            Err(error) => (None, Err(error)),
+        }
     }
 
     fn check_writable(&self) -> Result<()> {
@@ -132,11 +154,11 @@ impl Group {
 
     /// Writes what this rank may, and returns what rank 0 must: bytes, and elements. Scattered elements go to
     /// aggregators if there are `rounds` for them.
-    fn write_own(&self, writes: &[OpWrite<'_>], begun: &Begun) -> Result<(Vec<LeaderBytes>, Shipped)> {
+    fn write_own(&self, writes: &[OpWrite<'_>], ways: &[Way], rounds: u64) -> Result<Written> {
         let (mut for_leader, mut shipped) = (Vec::new(), Vec::new());
-        for (write, way) in writes.iter().zip(&begun.ways) {
+        for (write, way) in writes.iter().zip(ways) {
             match way {
-                Way::Placed(_) if begun.rounds > 0 && scattered((write, way)).is_some() => {}
+                Way::Placed(_) if rounds > 0 && scattered((write, way)).is_some() => {}
                 Way::Placed(placement) => {
                     for_leader.extend(placed::write(&*self.replica, placement, write.selection, write.from)?);
                 }
@@ -148,14 +170,13 @@ impl Group {
                 }
             }
         }
+        self.replica.end_write()?;
         Ok((for_leader, shipped))
     }
 
     /// Writes elements of all ranks in the agreed number of rounds; all ranks do so, whether they have any or not.
     fn write_scattered(&self, writes: &[OpWrite<'_>], begun: &Begun) -> Result<Vec<LeaderBytes>> {
         let mut aggregation = aggregate::Aggregation::new(self, begun.rounds);
-        // Who reads around the elements it was sent must find what others wrote before.
-        aggregation.note(self.replica.end_write());
         for (write, placement) in writes.iter().zip(&begun.ways).filter_map(scattered) {
             aggregation.add_all(placement, write.selection, write.from);
         }
@@ -185,6 +206,10 @@ struct Begun {
     ways: Vec<Way>,
     /// The leader's result of what others kept for it.
     handed: Result<()>,
+    /// What is left for rank 0 of elements that this rank wrote before.
+    written: Option<Written>,
+    /// Every rank has written all of its elements.
+    is_done: bool,
     /// Rounds in which elements go to aggregators.
     rounds: u64,
 }
@@ -250,14 +275,20 @@ impl Collective for Group {
 
     fn write_all(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         let _turn = self.turn.write();
-        let begun = self.begin_write(writes)?;
-        let mut written = self.write_own(writes, &begun);
+        let mut begun = self.begin_write(writes)?;
+        if begun.is_done {
+            return self.replica.elements_changed();
+        }
+        let mut written = match begun.written.take() {
+            Some(written) => Ok(written),
+            None => self.write_own(writes, &begun.ways, begun.rounds),
+        };
         if begun.rounds > 0 {
             let scattered = self.write_scattered(writes, &begun);
             written = written.and_then(|(bytes, shipped)| Ok(([bytes, scattered?].concat(), shipped)));
+            written = written.and_then(|written| self.replica.end_write().map(|()| written));
         }
         let Begun { ways, handed, .. } = begun;
-        let written = written.and_then(|written| self.replica.end_write().map(|()| written));
         let for_first = written.as_ref().map_or(0, |(bytes, shipped)| bytes.len() + shipped.len());
         let done = handed.and_then(|()| written.as_ref().map(drop).map_err(Clone::clone));
         let all = self.ranks.end(for_first as u64, done)?;

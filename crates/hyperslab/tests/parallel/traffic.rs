@@ -40,7 +40,7 @@ fn program(comm: Arc<dyn Comm>, scratch: &Scratch) -> Result<()> {
     let values = vec![rank as i32; count as usize];
     let before = meter.traffic();
     together(&data).write_selection(&own, &values)?;
-    assert_eq!(since(&meter, before), headers(2, ranks), "no element is sent");
+    assert_eq!(since(&meter, before), headers(1, ranks), "no element is sent");
     let before = meter.traffic();
     assert_eq!(together(&data).read_selection::<i32>(&own)?, values);
     assert_eq!(since(&meter, before), headers(2, ranks));
