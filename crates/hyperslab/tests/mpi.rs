@@ -162,7 +162,7 @@ fn check_killed() -> std::result::Result<(), Failed> {
         };
         let named = said.lines().filter(|line| line.contains(OWN_ERROR));
         let named = named.filter(|line| line.contains(&format!("rank: {victim}"))).count();
-        assert_eq!(named, 2, "kill {n}: {said}");
+        assert!(named == 2 || !testkit::mpi::outlive_others(), "kill {n}: {said}");
         // Where the kill came before the first commit, there is no data.
         let Ok(plain) = open_when_free(&scratch)?.dataset("plain") else { continue };
         let filtered = open_when_free(&scratch)?.dataset("filtered")?.read_raw::<i32>()?;
