@@ -42,6 +42,7 @@ use crate::registry::built_in;
 #[cfg(feature = "mpi")]
 pub use comm::Mpi;
 pub use comm::{Comm, Meter, Reduce, Single, Thread, Traffic, threads};
+pub use vol::ParallelAccess;
 
 /// Returns a registry whose containers all members of `comm` create and open together.
 pub fn registry_of(registry: &Registry, comm: Arc<dyn Comm>) -> Registry {
@@ -53,7 +54,17 @@ fn together(connector: &Arc<dyn Connector>, comm: &Arc<dyn Comm>) -> Arc<dyn Con
     if connector.info().name == log::NAME {
         return Arc::new(log::SharedLogConnector::new(Arc::new(native::NativeConnector), comm.clone()));
     }
+    #[cfg(feature = "remote")]
+    if connector.info().name == remote::NAME {
+        return parallel::shared_connector(connector, comm.clone());
+    }
     parallel::connector(connector, comm.clone())
+}
+
+/// Returns access properties for a file that all members open: `mpio` is libhdf5's name for a plain file of several processes.
+fn shared_access(access: &FileAccess) -> FileAccess {
+    let driver = access.driver.clone().filter(|driver| driver != "mpio");
+    FileAccess { driver, ..access.clone() }
 }
 
 impl File {
@@ -76,7 +87,7 @@ impl File {
         access: &FileAccess,
         truncate: bool,
     ) -> Result<File> {
-        Self::create_in(&registry_of(built_in(), comm), location, create, access, truncate)
+        Self::create_in(&registry_of(built_in(), comm), location, create, &shared_access(access), truncate)
     }
 
     /// Opens a file that all members of `comm` read and change. All of them call this.
@@ -89,6 +100,6 @@ impl File {
     /// # Errors
     /// As [`File::create_parallel_with`].
     pub fn open_parallel_with(comm: Arc<dyn Comm>, location: &str, access: &FileAccess) -> Result<File> {
-        Self::open_in(&registry_of(built_in(), comm), location, access)
+        Self::open_in(&registry_of(built_in(), comm), location, &shared_access(access))
     }
 }

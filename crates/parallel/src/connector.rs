@@ -12,8 +12,8 @@ use vol::{
 
 use crate::container::ParallelContainer;
 use crate::group::{Group, GroupParts};
+use crate::opened::Opened;
 use crate::ranks::{Call, ConnectorCall, Ranks, hash_of, of_first};
-use crate::reading::Reading;
 
 /// Bytes of elements that a rank keeps for the next collective call, unless the caller says otherwise.
 const KEPT_BYTES_MAX: u64 = 256 << 20;
@@ -22,15 +22,18 @@ const KEPT_BYTES_MAX: u64 = 256 << 20;
 pub(crate) struct ParallelConnector {
     inner: Arc<dyn Connector>,
     ranks: Ranks,
+    /// Every rank opens a container by itself, and sees what the others change.
+    is_shared: bool,
 }
 
 /// Returns what must be the same in all ranks.
 fn hash_of_create(op: &ContainerCreate<'_>) -> Result<u64> {
-    Ok(hash_of((op.path, op.engine, op.truncate, wire::to_bytes(op.create)?, access_bytes(op.access)?)))
+    let what = (op.truncate, wire::to_bytes(op.create)?);
+    Ok(hash_of((op.path, op.engine, what, access_bytes(op.access)?, op.access.parallel)))
 }
 
 fn hash_of_open(op: &ContainerOpen<'_>) -> Result<u64> {
-    Ok(hash_of((op.path, op.engine, access_bytes(op.access)?)))
+    Ok(hash_of((op.path, op.engine, access_bytes(op.access)?, op.access.parallel)))
 }
 
 fn access_bytes(access: &vol::FileAccess) -> Result<Vec<u8>> {
@@ -39,9 +42,33 @@ fn access_bytes(access: &vol::FileAccess) -> Result<Vec<u8>> {
     wire::to_bytes(&OpenRequest { path: String::new(), engine: None, access, create, truncate: false })
 }
 
+/// Returns an error for containers behind a server that do not look the same to all ranks: what waits to be sent, or was
+/// written past the server, is seen by one rank only.
+fn check_shared(path: &str, engine: Option<&str>) -> Result<()> {
+    let options = path.split_once('?').map_or("", |(_, options)| options);
+    let problem = match engine {
+        Some(engine) => format!("elements go past the server ({engine})"),
+        None if options.split('&').any(|option| option.starts_with("pipeline")) => "a pipeline".to_owned(),
+        None => return Ok(()),
+    };
+    Err(Error::unsupported("write to a container in several processes").with("problem", problem))
+}
+
 impl ParallelConnector {
     pub(crate) fn new(inner: Arc<dyn Connector>, comm: Arc<dyn Comm>) -> Self {
-        ParallelConnector { inner, ranks: Ranks(comm) }
+        ParallelConnector { inner, ranks: Ranks(comm), is_shared: false }
+    }
+
+    pub(crate) fn shared(inner: Arc<dyn Connector>, comm: Arc<dyn Comm>) -> Self {
+        ParallelConnector { inner, ranks: Ranks(comm), is_shared: true }
+    }
+
+    /// Returns an error if several ranks cannot write to containers of the connector.
+    fn check_writable(&self, path: &str, engine: Option<&str>) -> Result<()> {
+        match self.is_shared {
+            true => check_shared(path, engine),
+            false => self.replicas().map(drop),
+        }
     }
 
     fn replicas(&self) -> Result<&dyn Replicas> {
@@ -55,8 +82,10 @@ impl ParallelConnector {
     fn container(&self, replica: Arc<dyn Replica>, access: &vol::FileAccess) -> Arc<dyn Container> {
         Arc::new(ParallelContainer::new(Group::new(GroupParts {
             ranks: self.ranks.clone(),
+            is_shared: self.is_shared,
             replica,
             is_writable: access.access == Access::Write,
+            options: access.parallel,
             kept_bytes_max: access.write_buffer_bytes.unwrap_or(KEPT_BYTES_MAX),
             extensions: self.inner.extensions(),
         })))
@@ -93,12 +122,31 @@ impl ParallelConnector {
         Ok(self.container(replica, op.access))
     }
 
-    /// Every rank opens the container to read it.
-    fn open_to_read(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        let opened = self.inner.open(op);
+    /// Every rank opens the container for itself; `created` is what rank 0 made.
+    fn open_each(
+        &self,
+        op: &ContainerOpen<'_>,
+        created: Option<Arc<dyn Container>>,
+    ) -> Result<Arc<dyn Container>> {
+        let opened = created.map_or_else(|| self.inner.open(op), Ok);
         let done = opened.as_ref().map(drop).map_err(Clone::clone);
         self.ranks.agree(Call::Connector(ConnectorCall::Follow), 0, 0, done)?;
-        Ok(self.container(Arc::new(Reading(opened?)), op.access))
+        Ok(self.container(Arc::new(Opened(opened?)), op.access))
+    }
+
+    /// Rank 0 makes the container, and the others open it.
+    fn create_shared(
+        &self,
+        op: &ContainerCreate<'_>,
+        open: &ContainerOpen<'_>,
+    ) -> Result<Arc<dyn Container>> {
+        let mut created = None;
+        self.ranks.first_does(|| {
+            check_shared(op.path, op.engine)?;
+            created = Some(of_first(self.inner.create(op))?);
+            Ok(Vec::new())
+        })?;
+        self.open_each(open, created)
     }
 }
 
@@ -110,7 +158,7 @@ impl Connector for ParallelConnector {
     fn check_create(&self, op: &ContainerCreate<'_>) -> Result<()> {
         let call = Call::Connector(ConnectorCall::CheckCreate);
         self.ranks.first_does_call(call, hash_of_create(op)?, || {
-            self.replicas()?;
+            self.check_writable(op.path, op.engine)?;
             self.inner.check_create(op)
         })
     }
@@ -120,13 +168,20 @@ impl Connector for ParallelConnector {
         // A new container can be written, whatever the access asked for.
         let access = &vol::FileAccess { access: Access::Write, ..op.access.clone() };
         let open = ContainerOpen { path: op.path, engine: op.engine, access, registry: op.registry };
-        self.begin(&open, |replicas| replicas.create(op))
+        match self.is_shared {
+            true => self.create_shared(op, &open),
+            false => self.begin(&open, |replicas| replicas.create(op)),
+        }
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
         self.ranks.agree(Call::Connector(ConnectorCall::Open), hash_of_open(op)?, 0, Ok(()))?;
         match op.access.access {
-            Access::Read => self.open_to_read(op),
+            Access::Read => self.open_each(op, None),
+            Access::Write if self.is_shared => {
+                check_shared(op.path, op.engine)?;
+                self.open_each(op, None)
+            }
             Access::Write => self.begin(op, |replicas| replicas.open(op)),
         }
     }

@@ -27,7 +27,7 @@ impl ParallelContainer {
 
     /// Every rank makes durable what it wrote; only then may a commit lead there.
     fn sync(&self, durability: Durability) -> Result<()> {
-        if durability == Durability::None || !self.group.is_writable {
+        if durability == Durability::None || !self.group.is_writable || self.group.is_shared {
             return Ok(());
         }
         self.group.ranks.end(0, self.group.replica.sync()).map(drop)
@@ -63,7 +63,10 @@ impl Layer for ParallelContainer {
     }
 
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
-        self.structure.dataset_create(&allocated_early(op))
+        match self.group.is_shared {
+            true => self.structure.dataset_create(op),
+            false => self.structure.dataset_create(&allocated_early(op)),
+        }
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use model::{Error, Result};
 use protocol::wire;
 use system::sync::{Mutex, RwLock};
-use vol::{Container, ExtensionInfo, LeaderBytes, Replica};
+use vol::{Container, ExtensionInfo, LeaderBytes, ParallelAccess, Replica};
 
 use crate::ranks::{Call, Ranks};
 
@@ -15,11 +15,14 @@ pub(crate) struct Group {
     pub(crate) ranks: Ranks,
     pub(crate) replica: Arc<dyn Replica>,
     pub(crate) is_writable: bool,
+    /// Every rank's own container takes writes, and the storage puts them in order.
+    pub(crate) is_shared: bool,
     /// Held while ranks do something together; shared by threads of this rank that read.
     pub(crate) turn: RwLock<()>,
     /// Why this rank can take part no more.
     broken: Mutex<Option<Error>>,
     pub(crate) is_closed: AtomicBool,
+    pub(crate) options: ParallelAccess,
     /// Bytes that may wait for the next collective call.
     pub(crate) kept_bytes_max: u64,
     /// Operations that only the connector has.
@@ -31,13 +34,37 @@ pub(crate) struct GroupParts {
     pub(crate) ranks: Ranks,
     pub(crate) replica: Arc<dyn Replica>,
     pub(crate) is_writable: bool,
+    pub(crate) is_shared: bool,
+    pub(crate) options: ParallelAccess,
     pub(crate) kept_bytes_max: u64,
     pub(crate) extensions: &'static [ExtensionInfo],
 }
 
-/// Bits of a rank's own number: it keeps bytes for the leader; it asks for something.
-const KEEPS: u64 = 1;
-const ASKS: u64 = 2;
+/// What a rank says when a call begins, next to what must be the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    /// Some of its elements have no space yet.
+    pub(crate) space: bool,
+    /// It is not done with the first exchange.
+    pub(crate) more: bool,
+    /// Rounds in which it sends elements to aggregators.
+    pub(crate) rounds: u64,
+}
+
+impl Wishes {
+    /// Returns the rank's own number in the header; the lowest bit says that it keeps bytes for the leader.
+    fn number(self, keeps: bool) -> u64 {
+        u64::from(keeps) | u64::from(self.space) << 1 | u64::from(self.more) << 2 | self.rounds << 3
+    }
+
+    /// Returns what any rank wishes, and whether any keeps bytes.
+    fn of_all(numbers: &[u64]) -> (Wishes, bool) {
+        let any = numbers.iter().fold(0, |any, number| any | number);
+        let rounds = numbers.iter().map(|number| number >> 3).max().unwrap_or(0);
+        // What was kept goes to the leader, who must say that it took it.
+        (Wishes { space: any & 2 > 0, more: any & 5 > 0, rounds }, any & 1 > 0)
+    }
+}
 
 /// Bytes with where they go, as they travel.
 type Message = (Vec<u64>, Vec<Vec<u8>>);
@@ -56,14 +83,17 @@ fn from_message(bytes: &[u8]) -> Result<Message> {
 
 impl Group {
     pub(crate) fn new(parts: GroupParts) -> Arc<Group> {
-        let GroupParts { ranks, replica, is_writable, kept_bytes_max, extensions } = parts;
+        let GroupParts { ranks, replica, is_writable, is_shared, options, kept_bytes_max, extensions } =
+            parts;
         Arc::new(Group {
             ranks,
             replica,
             is_writable,
+            is_shared,
             turn: RwLock::new(()),
             broken: Mutex::new(None),
             is_closed: AtomicBool::new(false),
+            options,
             kept_bytes_max,
             extensions,
         })
@@ -91,26 +121,25 @@ impl Group {
 
     /// Agrees on a call, and hands to the leader what others kept for it. The inner result is the leader's.
     pub(crate) fn begin(&self, call: Call, hash: u64, ready: Result<()>) -> Result<Result<()>> {
-        self.begin_with(call, hash, ready, false).map(|(handed, _)| handed)
+        self.begin_with(call, hash, ready, Wishes::default()).map(|(handed, _)| handed)
     }
 
-    /// As [`begin`](Group::begin); also whether any rank `asks` for something.
+    /// As [`begin`](Group::begin); also what any rank wishes.
     pub(crate) fn begin_with(
         &self,
         call: Call,
         hash: u64,
         ready: Result<()>,
-        asks: bool,
-    ) -> Result<(Result<()>, bool)> {
-        let keeps = self.replica.kept_bytes() > 0;
-        let own = if keeps { KEEPS } else { 0 } | if asks { ASKS } else { 0 };
+        wishes: Wishes,
+    ) -> Result<(Result<()>, Wishes)> {
+        let own = wishes.number(self.replica.kept_bytes() > 0);
         let all = self.ranks.agree(call, hash, own, self.check().and(ready))?;
-        let any = all.iter().fold(0, |any, own| any | own);
-        let handed = match any & KEEPS > 0 {
+        let (wishes, keeps) = Wishes::of_all(&all);
+        let handed = match keeps {
             true => self.to_leader(self.replica.take_kept())?,
             false => Ok(()),
         };
-        Ok((handed, any & ASKS > 0))
+        Ok((handed, wishes))
     }
 
     /// Sends bytes to the leader, which writes them. The inner result is the leader's.

@@ -11,13 +11,14 @@
 //!   last commit, elements that are stored otherwise) is sent to it.
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod connector;
 mod container;
 mod filtered;
 mod group;
+mod opened;
 mod placed;
 mod ranks;
-mod reading;
 mod structure;
 mod transfer;
 
@@ -25,6 +26,15 @@ use std::sync::Arc;
 
 use comm::Comm;
 use vol::Connector;
+
+/// Returns a connector whose containers all members of `comm` create and open together, with `inner` below, where every member
+/// opens a container by itself and sees what the others change: containers behind a server.
+pub fn shared_connector(inner: &Arc<dyn Connector>, comm: Arc<dyn Comm>) -> Arc<dyn Connector> {
+    match comm.size() {
+        1 => inner.clone(),
+        _ => Arc::new(connector::ParallelConnector::shared(inner.clone(), comm)),
+    }
+}
 
 /// Returns a connector whose containers all members of `comm` create and open together, with `inner` below.
 ///

@@ -24,7 +24,7 @@ fn missing() -> Error {
 }
 
 /// Calls `visit` with every run of elements: where it is in the file, and which bytes of `from` it is.
-fn each_run<'d>(
+pub(crate) fn each_run<'d>(
     placement: &Placement,
     selection: &Selection,
     from: &'d [u8],

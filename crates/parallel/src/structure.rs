@@ -28,8 +28,32 @@ fn runner(group: &Group, request: &Request<'_>) -> Runner {
         O::elements_find | O::elements_place | O::elements_changed | O::start_swmr => Runner::Nobody,
         O::optional if optional_access(group, request.arguments) == Access::Write => Runner::First,
         operation if operation.changes() => Runner::First,
+        operation if group.options.collective_metadata && reads_structure(operation) => Runner::First,
         _ => Runner::Each,
     }
+}
+
+/// Returns whether an operation reads structure and nothing else. Elements, values and handles are each rank's own.
+fn reads_structure(operation: Operation) -> bool {
+    use Operation as O;
+    matches!(
+        operation,
+        O::object_info
+            | O::object_kinds
+            | O::group_info
+            | O::link_get
+            | O::link_list
+            | O::lookup
+            | O::attribute_info
+            | O::attribute_list
+            | O::attribute_read
+            | O::dataset_info
+            | O::dataset_storage
+            | O::chunk_list
+            | O::stored_blocks
+            | O::datatype_get
+            | O::map_info
+    )
 }
 
 /// Returns the access that an operation of the connector needs. One that is not known may change anything.

@@ -7,7 +7,8 @@ use model::{Error, Kind, Reference, Result, Selection, Token};
 use protocol::wire;
 use vol::{ChunkGrid, Collective, Container, LeaderBytes, OpPlacement, OpRead, OpWrite, Placement, Transfer};
 
-use crate::group::Group;
+use crate::aggregate;
+use crate::group::{Group, Wishes};
 use crate::placed;
 use crate::ranks::{Call, TransferCall, hash_of, of_first};
 
@@ -19,14 +20,22 @@ enum Way {
     Filtered(ChunkGrid),
     /// Rank 0 writes them.
     Shipped,
+    /// This rank's own container takes them, whatever they are.
+    Own,
 }
 
 /// Elements on their way to rank 0: the dataset, the selection and the bytes.
 pub(crate) type Shipped = Vec<(Token, (Selection, Vec<u8>))>;
 
+/// What is left for rank 0 after a rank wrote what it may: bytes, and elements.
+type Written = (Vec<LeaderBytes>, Shipped);
+
 impl Group {
     /// Returns how elements get to the file.
     fn way(&self, write: &OpWrite<'_>) -> Result<Way> {
+        if self.is_shared {
+            return Ok(Way::Own);
+        }
         let op = OpPlacement { dataset: write.dataset, selection: write.selection.clone() };
         match self.replica.place(&op) {
             Ok(placement) => {
@@ -55,9 +64,14 @@ impl Group {
         }
         let ways = writes.iter().map(|write| self.way(write)).collect::<Result<Vec<_>>>()?;
         for (write, way) in writes.iter().zip(&ways) {
-            let Way::Placed(placement) = way else { return Err(collective_only()) };
-            let for_leader = placed::write(&*self.replica, placement, write.selection, write.from)?;
-            self.keep(&for_leader)?;
+            match way {
+                Way::Placed(placement) => {
+                    let for_leader = placed::write(&*self.replica, placement, write.selection, write.from)?;
+                    self.keep(&for_leader)?;
+                }
+                Way::Own => self.container().dataset_write(std::slice::from_ref(write))?,
+                Way::Filtered(_) | Way::Shipped => return Err(collective_only()),
+            }
         }
         Ok(())
     }
@@ -73,21 +87,43 @@ impl Group {
         self.replica.keep(&pieces)
     }
 
-    /// Agrees on a write, and gives space to all elements. Returns how they get to the file; the inner result is the
-    /// leader's.
-    fn begin_write(&self, writes: &[OpWrite<'_>]) -> Result<(Vec<Way>, Result<()>)> {
+    /// Agrees on a write, and gives space to all elements. Elements that have their space are written before: so one
+    /// exchange says that all ranks make the same call and are done with it.
+    fn begin_write(&self, writes: &[OpWrite<'_>]) -> Result<Begun> {
         let ways = writes.iter().map(|write| self.way(write)).collect::<Result<Vec<_>>>();
         let is_missing = |way: &Way| matches!(way, Way::Placed(placement) if placed::has_missing(placement));
-        let missing = ways.as_ref().is_ok_and(|ways| ways.iter().any(is_missing));
-        let ready = self.check_writable().and_then(|()| ways.as_ref().map(drop).map_err(Clone::clone));
+        let mut wishes = ways.as_ref().map_or(Wishes::default(), |ways| Wishes {
+            space: ways.iter().any(is_missing),
+            more: false,
+            rounds: aggregate::rounds(writes.iter().zip(ways).filter_map(scattered)),
+        });
+        let mut ready = self.check_writable().and_then(|()| ways.as_ref().map(drop).map_err(Clone::clone));
+        let mut written = None;
+        if let (Ok(ways), Ok(()), true) = (&ways, &ready, wishes == Wishes::default()) {
+            (written, ready) = self.write_early(writes, ways);
+        }
+        wishes.more = written.as_ref().is_none_or(|(for_leader, _)| !for_leader.is_empty());
         let hash = hash_of(writes.iter().map(|write| write.dataset.0).collect::<Vec<_>>());
         let call = Call::Transfer(TransferCall::Write);
-        let (handed, is_missing) = self.begin_with(call, hash, ready, missing)?;
-        if !is_missing {
-            return Ok((ways?, handed));
+        let (handed, wishes) = self.begin_with(call, hash, ready, wishes)?;
+        let Wishes { space, more, rounds } = wishes;
+        if !space {
+            return Ok(Begun { ways: ways?, handed, written, is_done: !more && rounds == 0, rounds });
         }
         self.allocate(writes, handed)?;
-        Ok((writes.iter().map(|write| self.way(write)).collect::<Result<_>>()?, Ok(())))
+        let ways = writes.iter().map(|write| self.way(write)).collect::<Result<_>>()?;
+        Ok(Begun { ways, handed: Ok(()), written, is_done: false, rounds })
+    }
+
+    /// Writes elements before the ranks agree, if all of them lie in the file as they are. Returns what is left for rank 0.
+    fn write_early(&self, writes: &[OpWrite<'_>], ways: &[Way]) -> (Option<Written>, Result<()>) {
+        if !ways.iter().all(|way| matches!(way, Way::Placed(_))) {
+            return (None, Ok(()));
+        }
+        match self.check().and_then(|()| self.write_own(writes, ways, 0)) {
+            Ok(written) => (Some(written), Ok(())),
+            Err(error) => (None, Err(error)),
+        }
     }
 
     fn check_writable(&self) -> Result<()> {
@@ -116,14 +152,17 @@ impl Group {
         self.lead(allocate).map(drop)
     }
 
-    /// Writes what this rank may, and returns what rank 0 must: bytes, and elements.
-    fn write_own(&self, writes: &[OpWrite<'_>], ways: &[Way]) -> Result<(Vec<LeaderBytes>, Shipped)> {
+    /// Writes what this rank may, and returns what rank 0 must: bytes, and elements. Scattered elements go to
+    /// aggregators if there are `rounds` for them.
+    fn write_own(&self, writes: &[OpWrite<'_>], ways: &[Way], rounds: u64) -> Result<Written> {
         let (mut for_leader, mut shipped) = (Vec::new(), Vec::new());
         for (write, way) in writes.iter().zip(ways) {
             match way {
+                Way::Placed(_) if rounds > 0 && scattered((write, way)).is_some() => {}
                 Way::Placed(placement) => {
                     for_leader.extend(placed::write(&*self.replica, placement, write.selection, write.from)?);
                 }
+                Way::Own => self.container().dataset_write(std::slice::from_ref(write))?,
                 Way::Filtered(_) => {}
                 Way::Shipped if write.from.is_empty() => {}
                 Way::Shipped => {
@@ -131,7 +170,17 @@ impl Group {
                 }
             }
         }
+        self.replica.end_write()?;
         Ok((for_leader, shipped))
+    }
+
+    /// Writes elements of all ranks in the agreed number of rounds; all ranks do so, whether they have any or not.
+    fn write_scattered(&self, writes: &[OpWrite<'_>], begun: &Begun) -> Result<Vec<LeaderBytes>> {
+        let mut aggregation = aggregate::Aggregation::new(self, begun.rounds);
+        for (write, placement) in writes.iter().zip(&begun.ways).filter_map(scattered) {
+            aggregation.add_all(placement, write.selection, write.from);
+        }
+        aggregation.finish()
     }
 
     /// Rank 0 writes what the others may not.
@@ -149,6 +198,29 @@ impl Group {
             Ok(Vec::new())
         };
         self.lead(write).map(drop)
+    }
+}
+
+/// A write that all ranks agreed on.
+struct Begun {
+    ways: Vec<Way>,
+    /// The leader's result of what others kept for it.
+    handed: Result<()>,
+    /// What is left for rank 0 of elements that this rank wrote before.
+    written: Option<Written>,
+    /// Every rank has written all of its elements.
+    is_done: bool,
+    /// Rounds in which elements go to aggregators.
+    rounds: u64,
+}
+
+/// Returns a write whose elements are better gathered before they are written.
+fn scattered<'a, 'd>((write, way): (&'a OpWrite<'d>, &'a Way)) -> Option<(&'a OpWrite<'d>, &'a Placement)> {
+    match way {
+        Way::Placed(placement) if aggregate::is_scattered(placement, write.selection) => {
+            Some((write, placement))
+        }
+        _ => None,
     }
 }
 
@@ -172,6 +244,27 @@ fn check_size(write: &OpWrite<'_>, dims: &[u64], element_bytes: u32) -> Result<(
 /// One rank's elements with values: the selection, the elements, the bytes and the references of their heap.
 type Values = ((Selection, Vec<u8>), (Vec<u8>, Vec<Reference>));
 
+/// Writes elements with values, in the memory datatype of the dataset's type.
+fn write_values(
+    container: &dyn Container,
+    dataset: Token,
+    selection: &Selection,
+    values: &[u8],
+    heap: &mut Heap,
+) -> Result<()> {
+    let info = container.dataset_info(dataset)?;
+    let elements = Elements {
+        container,
+        dataset,
+        file_type: &info.datatype,
+        space: &info.space,
+        selection,
+        conversions: &Conversions::default(),
+        transfer: Transfer::Independent,
+    };
+    elements.write(&info.datatype.memory_type(), values, heap)
+}
+
 impl Collective for Group {
     fn read_all(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         let _turn = self.turn.write();
@@ -182,9 +275,20 @@ impl Collective for Group {
 
     fn write_all(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         let _turn = self.turn.write();
-        let (ways, handed) = self.begin_write(writes)?;
-        let written = self.write_own(writes, &ways);
-        let written = written.and_then(|written| self.replica.end_write().map(|()| written));
+        let mut begun = self.begin_write(writes)?;
+        if begun.is_done {
+            return self.replica.elements_changed();
+        }
+        let mut written = match begun.written.take() {
+            Some(written) => Ok(written),
+            None => self.write_own(writes, &begun.ways, begun.rounds),
+        };
+        if begun.rounds > 0 {
+            let scattered = self.write_scattered(writes, &begun);
+            written = written.and_then(|(bytes, shipped)| Ok(([bytes, scattered?].concat(), shipped)));
+            written = written.and_then(|written| self.replica.end_write().map(|()| written));
+        }
+        let Begun { ways, handed, .. } = begun;
         let for_first = written.as_ref().map_or(0, |(bytes, shipped)| bytes.len() + shipped.len());
         let done = handed.and_then(|()| written.as_ref().map(drop).map_err(Clone::clone));
         let all = self.ranks.end(for_first as u64, done)?;
@@ -211,25 +315,19 @@ impl Collective for Group {
         let hash = hash_of(dataset.0);
         let call = Call::Transfer(TransferCall::WriteValues);
         let handed = self.begin(call, hash, self.check_writable())?;
+        if self.is_shared {
+            let written = write_values(self.container(), dataset, selection, values, &mut heap.clone());
+            return self.ranks.end(0, handed.and(written)).map(drop);
+        }
         let (bytes, references) = heap.parts();
         let own = ((selection.clone(), values.to_vec()), (bytes.to_vec(), references.to_vec()));
         let all = self.ranks.0.gather(0, &wire::to_bytes::<Values>(&own)?)?;
         let write = |container: &dyn Container| {
             handed?;
-            let info = container.dataset_info(dataset)?;
-            let memory = info.datatype.memory_type();
             for bytes in &all {
                 let ((selection, values), (heap, references)) = wire::from_bytes::<Values>(bytes)?;
-                let elements = Elements {
-                    container,
-                    dataset,
-                    file_type: &info.datatype,
-                    space: &info.space,
-                    selection: &selection,
-                    conversions: &Conversions::default(),
-                    transfer: Transfer::Independent,
-                };
-                of_first(elements.write(&memory, &values, &mut Heap::from_parts(heap, references)))?;
+                let heap = &mut Heap::from_parts(heap, references);
+                of_first(write_values(container, dataset, &selection, &values, heap))?;
             }
             Ok(Vec::new())
         };

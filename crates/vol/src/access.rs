@@ -135,6 +135,20 @@ pub struct PageBuffer {
     pub raw_percent_min: u32,
 }
 
+/// How processes that have a container open together work on it. All of them say the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct ParallelAccess {
+    /// Processes to which the others send small scattered elements of a collective write, and which write them in large pieces
+    /// (the hint `cb_nodes` of MPI-IO). `None` is all of them.
+    pub aggregators: Option<u32>,
+    /// Bytes of the pieces, which begin at multiples of it: the stripes of a parallel file system (`striping_unit`).
+    /// `None` is 1 MiB.
+    pub stripe_bytes: Option<u64>,
+    /// Whether reads of structure are collective, too: one process reads, and sends the answer to all
+    /// (`H5Pset_all_coll_metadata_ops`).
+    pub collective_metadata: bool,
+}
+
 /// A log of the metadata cache, for connectors that store one file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MetadataCacheLog {
@@ -197,6 +211,8 @@ pub struct FileAccess {
     /// Dropping the last handle without `close` gives up what was not committed, instead of committing it: for work that counts
     /// only when it is done. Connectors that store changes at once keep what they have.
     pub discard_on_drop: bool,
+    /// How several processes work on the container, where they have it open together.
+    pub parallel: ParallelAccess,
 }
 
 impl std::fmt::Debug for FileAccess {

@@ -28,7 +28,7 @@ pub mod unfinished;
 
 pub use access::{
     Access, Durability, FileAccess, FilePlacement, LibVersion, Locking, MetadataCacheLog, PageBuffer,
-    RawBytes, Resolver, VirtualView, WhenFull,
+    ParallelAccess, RawBytes, Resolver, VirtualView, WhenFull,
 };
 pub use blobs::Blobs;
 pub use capability::Capability;

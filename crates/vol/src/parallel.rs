@@ -151,6 +151,10 @@ pub trait Replica: Send + Sync {
     /// commit has lies there, or this is the leader.
     fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>>;
 
+    /// Reads bytes of a range that [is fresh](Replica::fresh) from the file, past all caches: those that any process wrote
+    /// and [ended](Replica::end_write).
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()>;
+
     /// Writes bytes to ranges that [are fresh](Replica::fresh).
     fn write(&self, pieces: &[(u64, &[u8])]) -> Result<()>;
 

@@ -175,7 +175,7 @@ fn check_killed(kind: &str) -> Result<(), Failed> {
         // Left to themselves, the others end with an error of their own; were one to hang, this would not return.
         let (_, said) = mpirun(&format!("{kind} {n} {path}"), true);
         let ended = said.matches(OWN_ERROR).count() as u64;
-        assert_eq!(ended, ranks() - 1, "kill {n}: {said}");
+        assert!(ended == ranks() - 1 || !testkit::mpi::outlive_others(), "kill {n}: {said}");
         let c = open_when_free(&path)?;
         let found = get(&*c, find(&*c, "d"), &Selection::All)?;
         c.close()?;

@@ -18,3 +18,4 @@ mod session;
 mod tls;
 
 pub use connector::{CAPABILITY, RemoteConnector};
+pub use protocol::CONNECTOR as NAME;

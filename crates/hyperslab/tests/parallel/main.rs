@@ -4,6 +4,8 @@
 mod common;
 mod disagree;
 mod elements;
+mod features;
 mod random;
+mod scattered;
 mod structure;
 mod traffic;

@@ -85,3 +85,23 @@ fn external_links_are_stored() {
         Ok(())
     });
 }
+
+#[test]
+fn mpio_is_a_plain_file_and_other_drivers_are_refused() {
+    let scratch = Scratch::new("mpio");
+    let create = |comm, driver: &str| {
+        let access =
+            hyperslab::FileAccess { driver: Some(driver.to_owned()), ..hyperslab::FileAccess::write() };
+        let location = scratch.path().to_str().expect("a path");
+        File::create_parallel_with(comm, location, &Default::default(), &access, true)?.close()
+    };
+    on_ranks(2, |comm| create(comm, "mpio")).into_iter().for_each(|done| done.unwrap());
+    for done in on_ranks(2, |comm| create(comm, "subfiling")) {
+        assert_eq!(done.unwrap_err().kind(), hyperslab::Kind::Unsupported);
+    }
+    assert!(File::open(scratch.path()).is_ok(), "the refused one left what was there");
+    let name = scratch.path().file_name().expect("a name").to_string_lossy().into_owned();
+    let entries = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+    let made = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&name)).count();
+    assert_eq!(made, 1, "no subfile was made");
+}

@@ -129,6 +129,7 @@ impl Wire for FileAccess {
             write_buffer_full: _,
             close_error_hook: _,
             discard_on_drop: _,
+            parallel: _,
         } = self;
         access.put(out)?;
         limits.put(out)?;

@@ -15,6 +15,7 @@ mod faults;
 mod full_disk;
 mod hostile;
 mod namespaces;
+mod parallel;
 mod queue;
 mod rights;
 mod shares;

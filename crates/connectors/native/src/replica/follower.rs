@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use files::File;
 use model::{Error, Result, Token};
 use vol::{
     Access, ChunkGrid, Container, ContainerOpen, FileAccess, LeaderBytes, NewChunk, OpPlacement, Placement,
@@ -74,6 +75,10 @@ impl Replica for Follower {
 
     fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>> {
         self.file.fresh(range)
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        self.file.read_at(at, into).map_err(|e| Error::io("read elements", &e).at(at))
     }
 
     fn write(&self, pieces: &[(u64, &[u8])]) -> Result<()> {

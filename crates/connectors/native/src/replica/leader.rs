@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use model::{Result, Token};
+use files::PageKind;
+use model::{Error, Result, Token};
 use vol::{ChunkGrid, Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
 
 use crate::container::NativeContainer;
@@ -88,6 +89,13 @@ impl Replica for Leader {
             true => without(&range, &file.store.shared.reserved()),
             false => Vec::new(),
         }
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        let store = &self.native.file.store;
+        let address = Address(at - store.user_block_bytes());
+        let read = store.shared.read(PageKind::Raw, address, into);
+        read.map_err(|e| Error::io("read elements", &e).at(at))
     }
 
     fn write(&self, pieces: &[(u64, &[u8])]) -> Result<()> {

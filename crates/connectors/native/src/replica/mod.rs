@@ -31,6 +31,9 @@ use leader::Leader;
 #[derive(Debug)]
 pub(crate) struct NativeReplicas;
 
+/// Drivers of plain files, which all processes see by their path.
+const PLAIN_DRIVERS: [&str; 4] = ["posix", "sec2", "stdio", "direct"];
+
 /// Returns what of a range lies outside of a reserved one.
 fn without(range: &Range<u64>, reserved: &Range<u64>) -> Vec<Range<u64>> {
     let parts = [range.start..range.end.min(reserved.start), range.start.max(reserved.end)..range.end];
@@ -39,9 +42,11 @@ fn without(range: &Range<u64>, reserved: &Range<u64>) -> Vec<Range<u64>> {
 
 /// Returns an error for a file that would not be the same to all processes.
 fn check_access(access: &FileAccess) -> Result<()> {
-    let problem = match (access.page_buffer.bytes > 0, access.swmr) {
-        (true, _) => "a page buffer",
-        (_, true) => "SWMR",
+    let driver = access.driver.as_deref().map(|text| text.split('{').next().unwrap_or(text).trim());
+    let problem = match (access.page_buffer.bytes > 0, access.swmr, driver) {
+        (true, ..) => "a page buffer",
+        (_, true, _) => "SWMR",
+        (.., Some(driver)) if !PLAIN_DRIVERS.contains(&driver) => "a driver whose file is not one plain file",
         _ => return Ok(()),
     };
     Err(Error::unsupported("open file in several processes").with("problem", problem))

@@ -1,4 +1,4 @@
-//! A container that every rank opened for itself, to read it: there is nothing to lead or to follow.
+//! A container that every rank opened for itself, to read it or behind a server: there is nothing to lead or to follow.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use model::{Error, Result, Token};
 use vol::{ChunkGrid, Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
 
-/// A container that no rank changes.
-pub(crate) struct Reading(pub(crate) Arc<dyn Container>);
+/// A container without a leader.
+pub(crate) struct Opened(pub(crate) Arc<dyn Container>);
 
 fn refused() -> Error {
-    Error::denied("change container").with("problem", "it is open to read")
+    Error::denied("change container").with("problem", "every rank has its own")
 }
 
-impl Replica for Reading {
+impl Replica for Opened {
     fn container(&self) -> &Arc<dyn Container> {
         &self.0
     }
@@ -52,6 +52,10 @@ impl Replica for Reading {
 
     fn fresh(&self, _range: Range<u64>) -> Vec<Range<u64>> {
         Vec::new()
+    }
+
+    fn read(&self, _at: u64, _into: &mut [u8]) -> Result<()> {
+        Err(refused())
     }
 
     fn write(&self, _pieces: &[(u64, &[u8])]) -> Result<()> {
