@@ -113,7 +113,7 @@ impl BuiltIn {
             BuiltIn::Family => 0x1f,
             BuiltIn::Multi => 0x6018,
             BuiltIn::Stdio => 0x801f,
-            BuiltIn::Mpio => 0x2901,
+            BuiltIn::Mpio => 0x8111,
             BuiltIn::Direct => 0x801f,
             BuiltIn::Mirror => 0x909f,
             _ => 0,
