@@ -12,7 +12,7 @@ mod threads;
 use model::{Error, Result};
 
 #[cfg(feature = "mpi")]
-pub use crate::mpi::Mpi;
+pub use crate::mpi::{Communicator, Info, MPI_Comm, MPI_Info, Mpi, before_end, nothing};
 pub use meter::{Meter, Traffic};
 pub use single::Single;
 pub use threads::{Thread, threads};

@@ -72,13 +72,15 @@ impl Layer for ParallelContainer {
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         let _reading = self.group.turn.read();
         self.group.check()?;
+        self.group.before_read()?;
         self.group.container().dataset_read(reads)
     }
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         let _reading = self.group.turn.read();
         self.group.check()?;
-        self.group.write_alone(writes)
+        self.group.write_alone(writes)?;
+        self.group.after_write()
     }
 
     fn commit(&self, durability: Durability) -> Result<()> {

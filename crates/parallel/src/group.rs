@@ -85,6 +85,9 @@ impl Group {
     pub(crate) fn new(parts: GroupParts) -> Arc<Group> {
         let GroupParts { ranks, replica, is_writable, is_shared, options, kept_bytes_max, extensions } =
             parts;
+        if options.elements_in_place {
+            replica.write_in_place();
+        }
         Arc::new(Group {
             ranks,
             replica,
@@ -101,6 +104,21 @@ impl Group {
 
     pub(crate) fn container(&self) -> &dyn Container {
         &**self.replica.container()
+    }
+
+    /// Returns whether elements are written where they lie, so that others may have written some at any time.
+    fn is_in_place(&self) -> bool {
+        self.options.elements_in_place && self.is_writable
+    }
+
+    /// Sees to it that elements are read as they are in the file now, if others may have written some.
+    pub(crate) fn before_read(&self) -> Result<()> {
+        if self.is_in_place() { self.replica.elements_changed() } else { Ok(()) }
+    }
+
+    /// Sees to it that others read the elements that this rank wrote alone, if they are to do so at once.
+    pub(crate) fn after_write(&self) -> Result<()> {
+        if self.is_in_place() { self.replica.end_write() } else { Ok(()) }
     }
 
     /// An error where this rank can do nothing any more.

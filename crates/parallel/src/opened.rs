@@ -50,6 +50,9 @@ impl Replica for Opened {
         Err(refused())
     }
 
+    /// Nothing is written.
+    fn write_in_place(&self) {}
+
     fn fresh(&self, _range: Range<u64>) -> Vec<Range<u64>> {
         Vec::new()
     }

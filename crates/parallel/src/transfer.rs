@@ -5,7 +5,10 @@ use model::convert::Conversions;
 use model::heap::Heap;
 use model::{Error, Kind, Reference, Result, Selection, Token};
 use protocol::wire;
-use vol::{ChunkGrid, Collective, Container, LeaderBytes, OpPlacement, OpRead, OpWrite, Placement, Transfer};
+use vol::{
+    ChunkGrid, Collective, Container, Direction, LeaderBytes, OpPlacement, OpRead, OpWrite, Placement,
+    Transfer,
+};
 
 use crate::aggregate;
 use crate::group::{Group, Wishes};
@@ -266,10 +269,21 @@ fn write_values(
 }
 
 impl Collective for Group {
+    fn refuse(&self, direction: Direction, dataset: Token, error: Error) -> Error {
+        let _turn = self.turn.write();
+        let call = match direction {
+            Direction::Read => TransferCall::Read,
+            Direction::Write => TransferCall::Write,
+        };
+        let agreed = self.ranks.agree(Call::Transfer(call), hash_of(vec![dataset.0]), 0, Err(error.clone()));
+        agreed.err().unwrap_or(error)
+    }
+
     fn read_all(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         let _turn = self.turn.write();
         let hash = hash_of(reads.iter().map(|read| read.dataset.0).collect::<Vec<_>>());
         self.ranks.agree(Call::Transfer(TransferCall::Read), hash, 0, self.check())?;
+        self.before_read()?;
         self.ranks.end(0, self.container().dataset_read(reads)).map(drop)
     }
 

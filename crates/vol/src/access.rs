@@ -147,6 +147,9 @@ pub struct ParallelAccess {
     /// Whether reads of structure are collective, too: one process reads, and sends the answer to all
     /// (`H5Pset_all_coll_metadata_ops`).
     pub collective_metadata: bool,
+    /// Whether elements are written where they lie, also over those of the last commit: others read them at once, and a crash
+    /// may leave some of both. Else those wait for the next commit.
+    pub elements_in_place: bool,
 }
 
 /// A log of the metadata cache, for connectors that store one file.

@@ -45,7 +45,7 @@ pub use model::{Budget, Context, Error, Kind, Limits, Result, Token, Within};
 pub use observe::{Call, Observed, Observer};
 pub use operation::Operation;
 pub use ops::*;
-pub use parallel::{ChunkGrid, Collective, LeaderBytes, NewChunk, Replica, Replicas, Transfer};
+pub use parallel::{ChunkGrid, Collective, Direction, LeaderBytes, NewChunk, Replica, Replicas, Transfer};
 pub use pins::{Pin, Released};
 pub use registered::Registered;
 pub use registry::Registry;

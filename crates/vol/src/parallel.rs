@@ -36,6 +36,15 @@ impl Transfer {
     }
 }
 
+/// Which way elements go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the container.
+    Read,
+    /// To the container.
+    Write,
+}
+
 /// Transfers that all processes make together: each calls the same function for the same datasets, with selections of
 /// its own. An error of one is an error of all.
 pub trait Collective: Send + Sync {
@@ -55,6 +64,10 @@ pub trait Collective: Send + Sync {
         values: &[u8],
         heap: &Heap,
     ) -> Result<()>;
+
+    /// Says that this process cannot take part in a transfer of a dataset that the others make: all of them get the
+    /// error, instead of waiting. Returns the error that they get.
+    fn refuse(&self, direction: Direction, dataset: Token, error: Error) -> Error;
 }
 
 /// A chunk that is about to be stored, after its filters.
@@ -146,6 +159,10 @@ pub trait Replica: Send + Sync {
     /// Gives space to chunks and returns where each lies in the file. Who calls this writes them there. Only the
     /// leader does.
     fn allocate_chunks(&self, dataset: Token, chunks: &[NewChunk]) -> Result<Vec<u64>>;
+
+    /// From now on elements are written where they lie, also over those of the last commit: all of them count as
+    /// [fresh](Replica::fresh), unless others wait for the next commit there.
+    fn write_in_place(&self);
 
     /// Returns what of a range of the file this process may [write](Replica::write), in order: nothing that the last
     /// commit has lies there, or this is the leader.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use model::convert::Plan;
 use model::heap::Heap;
 use model::{Datatype, Error, Result};
-use vol::{Collective, OpRead, OpWrite, Pin, Transfer};
+use vol::{Collective, Direction, OpRead, OpWrite, Pin, Transfer};
 
 use super::{DescriptorPlan, Elements};
 
@@ -40,18 +40,19 @@ impl<'a> Elements<'a> {
             return collective.read_all(&mut [read]);
         }
         let in_memory = self.file_type.memory_type();
-        let plan = Plan::compile(&in_memory, memory, self.conversions);
-        let count = self.count()? as usize;
-        let _pin = Pin::of(self.container, self.file_type)?;
+        let refuse = |error| collective.refuse(Direction::Read, self.dataset, error);
+        let plan = Plan::compile(&in_memory, memory, self.conversions).map_err(refuse)?;
+        let count = self.count().map_err(refuse)? as usize;
+        let _pin = Pin::of(self.container, self.file_type).map_err(refuse)?;
         let bytes = count * self.file_type.size() as usize;
-        let _charge = self.container.budget().charge(bytes as u64, "elements")?;
+        let _charge = self.container.budget().charge(bytes as u64, "elements").map_err(refuse)?;
         let mut raw = vec![0; bytes];
         let read = OpRead { dataset: self.dataset, selection: self.selection, into: &mut raw };
         collective.read_all(&mut [read])?;
         if self.file_type.has_descriptors() {
             raw = DescriptorPlan::new(self.file_type, &in_memory).detach(self.container, &raw, heap)?;
         }
-        plan?.run(&raw, into, count, heap)
+        plan.run(&raw, into, count, heap)
     }
 
     pub(super) fn write_together(
@@ -64,7 +65,10 @@ impl<'a> Elements<'a> {
         let in_memory = self.file_type.memory_type();
         let values = match *memory == in_memory {
             true => Cow::Borrowed(from),
-            false => Cow::Owned(self.converted(memory, &in_memory, from, heap)?),
+            false => match self.converted(memory, &in_memory, from, heap) {
+                Ok(values) => Cow::Owned(values),
+                Err(error) => return Err(collective.refuse(Direction::Write, self.dataset, error)),
+            },
         };
         match self.file_type.has_descriptors() {
             true => collective.write_values_all(self.dataset, self.selection, &values, heap),

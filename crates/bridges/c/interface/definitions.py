@@ -199,7 +199,7 @@ class Reader:
             return PLAIN[name]
         if name in NAMES:
             return ("name", NAMES[name])
-        if re.match(r"(H5\w+_t|hid_t|herr_t|htri_t|hsize_t|hssize_t|haddr_t|hvl_t|ssize_t|off_t|va_list)$", name):
+        if re.match(r"(H5\w+_t|MPI_Comm|MPI_Info|hid_t|herr_t|htri_t|hsize_t|hssize_t|haddr_t|hvl_t|ssize_t|off_t|va_list)$", name):
             return ("name", name)
         found = self.alias(source, name)
         if not found:

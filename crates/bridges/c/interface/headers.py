@@ -1,6 +1,6 @@
 """Writes the C headers of the interface, from the definitions in the Rust sources.
 
-usage: headers.py FOLDER
+usage: headers.py [--mpi] FOLDER     --mpi: for a library with the feature `mpi`, and programs that mpicc compiles
 
 types.txt, constants.txt and versions.txt say what the Rust sources do not: names of enumerations and of their values, and which
 of several versions a name means.
@@ -30,7 +30,7 @@ FAMILIES = {
     "H5T": "H5Tpublic", "H5VL": "H5VLpublic", "H5Z": "H5Zpublic",
 }  # fmt: skip
 # Headers of drivers that programs include by their names: everything is in H5FDpublic.h.
-DRIVERS = ["H5FDcore", "H5FDdevelop", "H5FDdirect", "H5FDfamily", "H5FDlog", "H5FDmulti", "H5FDsec2", "H5FDstdio", "H5Zdevelop",
+DRIVERS = ["H5FDcore", "H5FDdevelop", "H5FDdirect", "H5FDfamily", "H5FDlog", "H5FDmpi", "H5FDmpio", "H5FDmulti", "H5FDsec2", "H5FDstdio", "H5Zdevelop",
            "H5Idevelop", "H5Ldevelop", "H5Tdevelop", "H5TSdevelop", "H5ESdevelop", "H5VLnative", "H5VLconnector",
            "H5VLconnector_passthru"]  # fmt: skip
 NOTICE = "/* Generated from the definitions of Hyperslab's C library: changes are lost. */\n"
@@ -38,6 +38,16 @@ NOTICE = "/* Generated from the definitions of Hyperslab's C library: changes ar
 PRELUDE = """
 #include "H5pubconf.h"
 #include "H5version.h"
+
+#ifdef H5_HAVE_PARALLEL
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+#endif
 
 #include <inttypes.h>
 #include <limits.h>
@@ -52,6 +62,9 @@ PRELUDE = """
 
 #define H5_DLL extern
 #define H5_DLLVAR extern
+/* For the headers of libhdf5's high-level library. */
+#define H5HL_DLL extern
+#define H5HL_DLLVAR extern
 
 typedef int64_t hid_t;
 typedef int herr_t;
@@ -136,6 +149,15 @@ CONFIGURATION = """
 #define H5_HAVE_FILTER_DEFLATE 1
 #define H5_HAVE_THREADSAFE 1
 #define H5_HAVE_MAP_API 1
+#define H5_HAVE_COMPLEX_NUMBERS 1
+#define H5_SIZEOF_FLOAT_COMPLEX 8
+#define H5_SIZEOF_DOUBLE_COMPLEX 16
+#define H5_SIZEOF_LONG_DOUBLE_COMPLEX 32
+"""
+
+PARALLEL = """
+#define H5_HAVE_PARALLEL 1
+#define H5_HAVE_PARALLEL_FILTERED_WRITES 1
 """
 
 
@@ -155,7 +177,8 @@ def typed(kind, name):
 
 
 class Headers:
-    def __init__(self):
+    def __init__(self, is_parallel=False):
+        self.is_parallel = is_parallel
         self.reader = Reader()
         self.interface = self.reader.read()
         self.sources = {source.name: source for source in self.reader.sources}
@@ -288,7 +311,9 @@ class Headers:
     def functions(self, family):
         for name, function in sorted(self.interface.functions.items()):
             if header_of(name) == family and name not in self.old_names():
-                yield f"H5_DLL {self.prototype(function)}"
+                text = f"H5_DLL {self.prototype(function)}"
+                # Communicators have their types from the header of the MPI library.
+                yield f"#ifdef H5_HAVE_PARALLEL\n{text}\n#endif" if "MPI_" in text else text
 
     def old_names(self):
         """Names that programs for older versions import: in the headers they are macros."""
@@ -324,10 +349,11 @@ class Headers:
             first = types if family == "H5" else '#include "H5public.h"\n'
             yield f"{name}.h", guarded(name, first + "\n" + body)
         yield "H5version.h", guarded("H5version", "\n".join(versions()))
-        yield "H5pubconf.h", guarded("H5pubconf", CONFIGURATION.format(*VERSION))
+        yield "H5pubconf.h", guarded("H5pubconf", CONFIGURATION.format(*VERSION) + (PARALLEL if self.is_parallel else ""))
         for name in DRIVERS:
             family = re.match(r"H5(FD|VL|ES|[A-Z])", name).group(0)
             yield f"{name}.h", guarded(name, f'#include "{family}public.h"\n')
+        yield "H5Cpublic.h", guarded("H5Cpublic", '#include "H5ACpublic.h"\n')
         yield "H5PLextern.h", guarded("H5PLextern", PLUGIN)
         everything = "\n".join(f'#include "{name}.h"' for name in FAMILIES.values())
         yield "hdf5.h", guarded("hdf5", everything + "\n")
@@ -406,9 +432,9 @@ def guarded(name, text):
 
 
 def main():
-    folder = Path(sys.argv[1])
+    folder = Path(sys.argv[-1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in Headers().files():
+    for name, text in Headers("--mpi" in sys.argv[1:-1]).files():
         (folder / name).write_text(text)
 
 

@@ -33,6 +33,8 @@ typedef int herr_t, htri_t;
 typedef uint64_t hsize_t, haddr_t;
 typedef struct { uint8_t data[16]; } H5O_token_t;
 typedef struct { size_t len; void *p; } hvl_t;
+/* The library is one without MPI. */
+typedef void *MPI_Comm, *MPI_Info;
 typedef enum { DONE, FAILED, UNKNOWN } answer_t_;
 typedef struct { const char *name; answer_t_ (*run)(void); bool must_fail, records; } call_t_;
 """
@@ -82,6 +84,8 @@ def argument_value(function, at, argument):
         return "below(2)"
     if name == "double":
         return "real()"
+    if name in ("MPI_Comm", "MPI_Info"):
+        return "NULL"
     if name in INTEGERS:
         return f"({name})integer()"
     if name in SIZES:

@@ -91,7 +91,7 @@ pub(crate) fn close_at_exit() {
 }
 
 /// Commits and closes everything that is open.
-fn end() {
+pub(crate) fn end() {
     H5_libterm_g.store(true, Ordering::Relaxed);
     let _ = std::panic::catch_unwind(|| {
         let functions = std::mem::take(&mut *AT_CLOSE.lock());

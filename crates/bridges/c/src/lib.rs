@@ -47,4 +47,5 @@ pub mod h5vl;
 pub mod h5z;
 mod listing;
 pub mod memory;
+pub mod mpi;
 pub mod paths;

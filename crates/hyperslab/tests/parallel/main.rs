@@ -5,6 +5,7 @@ mod common;
 mod disagree;
 mod elements;
 mod features;
+mod in_place;
 mod random;
 mod scattered;
 mod structure;

@@ -3,16 +3,17 @@
 mod chunks;
 mod create;
 mod elements;
+mod outcome;
 mod transfer;
 pub(crate) mod transform;
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use hyperslab::vol::Allocation;
 use hyperslab::vol::model::datatype::Datatype;
 use hyperslab::vol::model::properties::Layout;
 use hyperslab::vol::model::text::from_path;
+use hyperslab::vol::{Allocation, Direction};
 use hyperslab::{ObjectKind, Token};
 
 use crate::api;
@@ -97,12 +98,23 @@ fn create(id: hid_t, name: Text, lcpl: hid_t, new: NewDataset) -> Fallible<hid_t
     create::create(place.file, Some((place.location, place.path)), &new)
 }
 
-fn read(ids: TransferIds, dxpl: hid_t, buffer: *mut c_void) -> Fallible<()> {
-    Transfer::new(ids, h5p::transfer(dxpl)?)?.read(buffer)
-}
-
-fn write(ids: TransferIds, dxpl: hid_t, buffer: *const c_void) -> Fallible<()> {
-    Transfer::new(ids, h5p::transfer(dxpl)?)?.write(buffer)
+/// Makes the transfers of one call, in order.
+fn transfer_all<B: Copy>(
+    all: impl IntoIterator<Item = TransferIds>,
+    dxpl: hid_t,
+    buffers: &[B],
+    direction: Direction,
+    run: fn(&Transfer, B) -> Fallible<()>,
+) -> Fallible<()> {
+    let values = h5p::transfer(dxpl)?;
+    let new = |ids| {
+        let failed = |failure| transfer::refuse(ids, &values, direction, failure);
+        Transfer::new(ids, values.clone()).map_err(failed)
+    };
+    let transfers = all.into_iter().map(new).collect::<Fallible<Vec<_>>>()?;
+    let done = transfers.iter().zip(buffers).try_for_each(|(transfer, buffer)| run(transfer, *buffer));
+    outcome::note(dxpl, &transfers);
+    done
 }
 
 /// The arrays of a call for several datasets.
@@ -253,12 +265,14 @@ api! { DATASET:
 
     /// Reads elements.
     fn H5Dread(id: hid_t, memory_type: hid_t, memory_space: hid_t, file_space: hid_t, dxpl: hid_t, buffer: *mut c_void) -> herr_t {
-        read(TransferIds { dataset: id, memory_type, memory_space, file_space }, dxpl, buffer)
+        let ids = TransferIds { dataset: id, memory_type, memory_space, file_space };
+        transfer_all([ids], dxpl, &[buffer], Direction::Read, Transfer::read)
     }
 
     /// Writes elements.
     fn H5Dwrite(id: hid_t, memory_type: hid_t, memory_space: hid_t, file_space: hid_t, dxpl: hid_t, buffer: *const c_void) -> herr_t {
-        write(TransferIds { dataset: id, memory_type, memory_space, file_space }, dxpl, buffer)
+        let ids = TransferIds { dataset: id, memory_type, memory_space, file_space };
+        transfer_all([ids], dxpl, &[buffer], Direction::Write, Transfer::write)
     }
 
     /// Reads elements of several datasets.
@@ -268,7 +282,7 @@ api! { DATASET:
     ) -> herr_t {
         let several = Several { datasets, memory_types, memory_spaces, file_spaces };
         let buffers = buffers.required(count, "buf array")?;
-        several.ids(count)?.into_iter().zip(buffers).try_for_each(|(ids, buffer)| read(ids, dxpl, *buffer))
+        transfer_all(several.ids(count)?, dxpl, buffers, Direction::Read, Transfer::read)
     }
 
     /// Writes elements of several datasets.
@@ -278,7 +292,7 @@ api! { DATASET:
     ) -> herr_t {
         let several = Several { datasets, memory_types, memory_spaces, file_spaces };
         let buffers = buffers.required(count, "buf array")?;
-        several.ids(count)?.into_iter().zip(buffers).try_for_each(|(ids, buffer)| write(ids, dxpl, *buffer))
+        transfer_all(several.ids(count)?, dxpl, buffers, Direction::Write, Transfer::write)
     }
 
     /// Changes the extent of a dataset.

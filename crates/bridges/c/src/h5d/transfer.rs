@@ -3,14 +3,15 @@
 //! Elements without variable-length values and references go between the program's buffer and the container as they are.
 //! Others pass through the library's memory datatype (`memory`).
 
+use std::borrow::Cow;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use hyperslab::vol::DatasetInfo;
 use hyperslab::vol::algorithms::transfer::{Elements, Memory};
 use hyperslab::vol::model::Heap;
 use hyperslab::vol::model::convert::Conversions;
-use hyperslab::{Dataspace, Selection};
+use hyperslab::vol::{DatasetInfo, Direction};
+use hyperslab::{Dataspace, Error, Selection};
 
 use crate::arguments::Bytes;
 use crate::codes::{Major, Minor};
@@ -28,7 +29,7 @@ const H5S_PLIST: hid_t = 2;
 /// What a transfer goes between: a dataset's elements and a program's buffer.
 pub(super) struct Transfer {
     dataset: Arc<ObjectHandle>,
-    info: Arc<DatasetInfo>,
+    pub(super) info: Arc<DatasetInfo>,
     memory_type: MemoryType,
     selections: Selections,
     values: TransferValues,
@@ -112,6 +113,14 @@ impl Transfer {
         Ok(Transfer { dataset, info, memory_type, selections, values, conversions })
     }
 
+    /// Returns a failure of this process before a collective transfer, which all get instead of waiting for it.
+    fn refused(&self, direction: Direction, failure: Failure) -> Failure {
+        match self.way() {
+            hyperslab::Transfer::Collective => refused(&self.dataset, direction, failure),
+            hyperslab::Transfer::Independent => failure,
+        }
+    }
+
     fn elements(&self) -> Elements<'_> {
         Elements {
             container: &**self.dataset.container(),
@@ -120,8 +129,26 @@ impl Transfer {
             space: &self.info.space,
             selection: &self.selections.file,
             conversions: &self.conversions,
-            transfer: hyperslab::Transfer::Independent,
+            transfer: self.way(),
         }
+    }
+
+    /// Returns whether many processes have the file open together.
+    pub(super) fn is_parallel(&self) -> bool {
+        self.dataset.file.shared.is_parallel
+    }
+
+    /// Returns whether all processes that have the file open make this transfer.
+    pub(super) fn way(&self) -> hyperslab::Transfer {
+        match self.values.is_collective && self.is_parallel() {
+            true => hyperslab::Transfer::Collective,
+            false => hyperslab::Transfer::Independent,
+        }
+    }
+
+    /// Returns whether there is nothing to do: a process without elements takes part in what all do together.
+    fn is_nothing(&self) -> bool {
+        self.selections.count == 0 && self.way() == hyperslab::Transfer::Independent
     }
 
     fn memory(&self) -> Memory<'_> {
@@ -140,10 +167,11 @@ impl Transfer {
     }
 
     pub(super) fn read(&self, buffer: *mut c_void) -> Fallible<()> {
-        if self.selections.count == 0 {
+        if self.is_nothing() {
             return Ok(());
         }
-        let into = Bytes(buffer).write(self.buffer_bytes()?, "output buffer")?;
+        let into = self.buffer_bytes().and_then(|bytes| Bytes(buffer).write(bytes, "output buffer"));
+        let into = into.map_err(|failure| self.refused(Direction::Read, failure))?;
         let failed = |error| Failure::from(error).as_major(Major::DATASET);
         if !self.memory_type.has_descriptors() {
             let mut heap = Heap::new();
@@ -162,6 +190,9 @@ impl Transfer {
     /// Reads elements with variable-length values or references.
     fn read_values(&self, into: &mut [u8]) -> Fallible<()> {
         let runs = self.memory_runs()?;
+        if runs.is_empty() {
+            return Ok(());
+        }
         if let [(start, len)] = runs[..] {
             return self.read_packed(&mut into[start..start + len]);
         }
@@ -204,27 +235,25 @@ impl Transfer {
 
     pub(super) fn write(&self, buffer: *const c_void) -> Fallible<()> {
         self.dataset.file.check_writable()?;
-        if self.selections.count == 0 {
+        if self.is_nothing() {
             return Ok(());
         }
-        let from = Bytes(buffer.cast_mut()).read(self.buffer_bytes()?, "input buffer")?;
-        let transformed;
-        let from = match &self.values.transform {
-            None => from,
-            Some(expression) => {
-                let mut copy = from.to_vec();
-                let runs = self.memory_runs()?;
-                super::transform::apply(expression, &self.memory_type, &mut copy, &runs)?;
-                transformed = copy;
-                &transformed
-            }
-        };
+        let from = self.source(buffer).map_err(|failure| self.refused(Direction::Write, failure))?;
         if self.memory_type.has_descriptors() {
-            return self.write_values(from);
+            return self.write_values(&from);
         }
         let mut heap = Heap::new();
-        let done = self.elements().write_gathered(&self.memory(), from, &mut heap);
+        let done = self.elements().write_gathered(&self.memory(), &from, &mut heap);
         done.map_err(|error| Failure::from(error).as_major(Major::DATASET))
+    }
+
+    /// Returns the program's buffer, after its data transform.
+    fn source(&self, buffer: *const c_void) -> Fallible<Cow<'_, [u8]>> {
+        let from = Bytes(buffer.cast_mut()).read(self.buffer_bytes()?, "input buffer")?;
+        let Some(expression) = &self.values.transform else { return Ok(Cow::Borrowed(from)) };
+        let mut copy = from.to_vec();
+        super::transform::apply(expression, &self.memory_type, &mut copy, &self.memory_runs()?)?;
+        Ok(Cow::Owned(copy))
     }
 
     /// Writes elements with variable-length values or references.
@@ -243,9 +272,35 @@ impl Transfer {
             }
         };
         let mut heap = Heap::new();
-        let packed = memory::from_c(&self.memory_type, elements, Some(&self.dataset.file), &mut heap)?;
+        let packed = memory::from_c(&self.memory_type, elements, Some(&self.dataset.file), &mut heap);
+        let packed = packed.map_err(|failure| self.refused(Direction::Write, failure))?;
         let in_library = self.memory_type.memory_type();
         Ok(self.elements().write(&in_library, &packed, &mut heap)?)
+    }
+}
+
+/// Tells the processes that have a file open together that this one fails where all make a transfer. Returns the failure.
+fn refused(dataset: &ObjectHandle, direction: Direction, failure: Failure) -> Failure {
+    if let Some(collective) = dataset.container().collective() {
+        let error = Error::invalid("take part in a transfer").with("problem", &failure.text);
+        // The failure itself says more than what the others get.
+        collective.refuse(direction, dataset.token, error);
+    }
+    failure
+}
+
+/// The same, for a transfer that could not even begin.
+pub(super) fn refuse(
+    ids: TransferIds,
+    values: &TransferValues,
+    direction: Direction,
+    failure: Failure,
+) -> Failure {
+    match handles::dataset(ids.dataset) {
+        Ok(dataset) if values.is_collective && dataset.file.shared.is_parallel => {
+            refused(&dataset, direction, failure)
+        }
+        _ => failure,
     }
 }
 

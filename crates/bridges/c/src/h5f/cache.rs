@@ -223,10 +223,3 @@ api! { FILE:
         Ok(())
     }
 }
-
-crate::refused! { FILE:
-    /// Files are not opened by several MPI processes yet.
-    fn H5Fset_mpi_atomicity(_id: hid_t, _is_atomic: bool) -> herr_t;
-    /// Files are not opened by several MPI processes yet.
-    fn H5Fget_mpi_atomicity(_id: hid_t, _is_atomic: *mut bool) -> herr_t;
-}

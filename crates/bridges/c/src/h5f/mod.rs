@@ -1,6 +1,7 @@
 //! H5F: files.
 
 pub(crate) mod api;
+mod atomicity;
 mod cache;
 mod image;
 mod locations;
@@ -69,6 +70,10 @@ pub struct SharedFile {
     /// No one changes it while it is open: an HDF5 file that is only read, without SWMR.
     pub(crate) is_unchanging: bool,
     pub(crate) no_attributes_hint: AtomicBool,
+    /// The processes of an MPI job have it open together.
+    pub(crate) is_parallel: bool,
+    /// What a process wrote independently is read by others at once (`H5Fset_mpi_atomicity`).
+    pub(crate) is_atomic: AtomicBool,
     /// Files that are mounted on groups.
     pub(crate) mounts: Mutex<Vec<MountPoint>>,
     /// Files that external links led to, the last one last, which stay open (`H5Pset_elink_file_cache_size`).
@@ -124,6 +129,8 @@ impl SharedFile {
             durability: opened.access.durability,
             access: opened.access,
             rules: opened.rules,
+            is_parallel: crate::mpi::is_parallel(&opened.values),
+            is_atomic: AtomicBool::new(false),
             values: RwLock::new(opened.values),
             is_writable: opened.is_writable,
             is_swmr: AtomicBool::new(opened.is_swmr),
@@ -254,10 +261,12 @@ pub(crate) fn close_file(id: hid_t, file: Arc<FileHandle>) -> Fallible<()> {
     close_container(shared)
 }
 
-/// Returns the close degree of a file: the default one is weak.
+/// Returns the close degree of a file: the default one is weak, and that of a file of many processes is not, for closing it is
+/// collective.
 fn close_degree(shared: &SharedFile) -> c_int {
     match shared.values.read().close_degree {
         chosen @ (degree::SEMI | degree::STRONG) => chosen,
+        0 if shared.is_parallel => degree::SEMI,
         _ => 0,
     }
 }

@@ -8,7 +8,8 @@ use hyperslab::Kind;
 use hyperslab::vol::model::properties::{FileCreate, SpaceStrategy};
 use hyperslab::vol::model::text::{from_path, to_path};
 use hyperslab::vol::{
-    Access, Durability, FileAccess, FilePlacement, Locking, MetadataCacheLog, PageBuffer, Registry,
+    Access, Durability, FileAccess, FilePlacement, Locking, MetadataCacheLog, PageBuffer, ParallelAccess,
+    Registry,
 };
 
 use super::image::ImageDriver;
@@ -55,6 +56,7 @@ impl Choice {
     fn without_image(values: &FileAccessValues) -> Fallible<Self> {
         let (mut registry, stack) = crate::h5vl::chosen(values.connector.as_ref())?;
         let driver = crate::h5fd::prepare(&mut registry, values)?;
+        let registry = crate::mpi::registry_for(registry, values)?;
         Ok(Choice { registry, stack, driver })
     }
 
@@ -126,6 +128,8 @@ fn file_access(values: &FileAccessValues, choice: &Choice, rules: &Arc<Rules>, i
         durability: durability(),
         locking: locking(values),
         swmr: intent & (flags::SWMR_WRITE | flags::SWMR_READ) != 0,
+        // Programs for libhdf5 expect that others read what they wrote when they say so, without a flush.
+        parallel: ParallelAccess { elements_in_place: crate::mpi::is_parallel(values), ..Default::default() },
         ..FileAccess::default()
     }
 }

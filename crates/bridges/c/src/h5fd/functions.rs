@@ -82,6 +82,10 @@ api! { VFL:
     fn H5FD_ros3_init() -> hid_t { Ok(BuiltIn::Ros3.id()) }
     /// Returns the identifier of the driver.
     fn H5FD_splitter_init() -> hid_t { Ok(BuiltIn::Splitter.id()) }
+    /// Returns the identifier of the driver of files that the processes of an MPI job have open together (feature `mpi`).
+    fn H5FD_mpio_init() -> hid_t {
+        BuiltIn::Mpio.registered().map(|_| BuiltIn::Mpio.id()).ok_or_else(|| super::absent(BuiltIn::Mpio.name()))
+    }
     /// Returns the identifier of the driver.
     fn H5FD_onion_init() -> hid_t { Ok(BuiltIn::Onion.id()) }
 

@@ -32,6 +32,7 @@ pub enum BuiltIn {
     Multi = 4,
     Stdio = 5,
     Splitter = 6,
+    Mpio = 7,
     Direct = 8,
     Mirror = 9,
     Ros3 = 11,
@@ -42,7 +43,7 @@ pub enum BuiltIn {
 
 impl BuiltIn {
     /// All of them.
-    pub const ALL: [BuiltIn; 13] = [
+    pub const ALL: [BuiltIn; 14] = [
         BuiltIn::Sec2,
         BuiltIn::Core,
         BuiltIn::Log,
@@ -50,6 +51,7 @@ impl BuiltIn {
         BuiltIn::Multi,
         BuiltIn::Stdio,
         BuiltIn::Splitter,
+        BuiltIn::Mpio,
         BuiltIn::Direct,
         BuiltIn::Mirror,
         BuiltIn::Ros3,
@@ -68,6 +70,7 @@ impl BuiltIn {
             BuiltIn::Multi => "multi",
             BuiltIn::Stdio => "stdio",
             BuiltIn::Splitter => "splitter",
+            BuiltIn::Mpio => "mpio",
             BuiltIn::Direct => "direct",
             BuiltIn::Mirror => "mirror",
             BuiltIn::Ros3 => "ros3",
@@ -86,6 +89,8 @@ impl BuiltIn {
             BuiltIn::Family => Some("family"),
             BuiltIn::Multi => Some("multi"),
             BuiltIn::Splitter => Some("splitter"),
+            // Every process transfers its own elements; `mpi` makes one file of them.
+            BuiltIn::Mpio => Some("posix").filter(|_| cfg!(feature = "mpi")),
             BuiltIn::Direct => Some("direct"),
             BuiltIn::Mirror => Some("mirror"),
             // Concentrators are threads of the process.
@@ -108,6 +113,7 @@ impl BuiltIn {
             BuiltIn::Family => 0x1f,
             BuiltIn::Multi => 0x6018,
             BuiltIn::Stdio => 0x801f,
+            BuiltIn::Mpio => 0x8111,
             BuiltIn::Direct => 0x801f,
             BuiltIn::Mirror => 0x909f,
             _ => 0,
@@ -141,6 +147,11 @@ export! {
     Ioc "H5FD_IOC_id_g";
 }
 
+#[cfg(feature = "mpi")]
+export! {
+    Mpio "H5FD_MPIO_id_g";
+}
+
 /// Exports identifiers of drivers that libhdf5 has only when it is built with them: there are none.
 macro_rules! export_absent {
     ($($symbol:ident)+) => { $(
@@ -150,7 +161,10 @@ macro_rules! export_absent {
     )+ };
 }
 
-export_absent! { H5FD_MPIO_id_g H5FD_HDFS_id_g }
+export_absent! { H5FD_HDFS_id_g }
+
+#[cfg(not(feature = "mpi"))]
+export_absent! { H5FD_MPIO_id_g }
 
 /// A driver that has an identifier.
 #[derive(Debug)]

@@ -38,6 +38,8 @@ pub struct FileAccessValues {
     pub driver: Option<DriverChoice>,
     /// `None` is the default connector.
     pub connector: Option<ConnectorChoice>,
+    /// Communicator and hints of files that many processes have open together.
+    pub mpi: crate::mpi::Choice,
     pub version_low: LibVersion,
     pub version_high: LibVersion,
     /// `H5F_close_degree_t`
@@ -77,6 +79,7 @@ impl Default for FileAccessValues {
         FileAccessValues {
             driver: None,
             connector: None,
+            mpi: None,
             version_low: LibVersion::V18,
             version_high: LibVersion::LATEST,
             close_degree: 0,

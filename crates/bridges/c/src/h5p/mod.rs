@@ -26,6 +26,7 @@ pub mod link;
 pub mod list;
 pub mod list_values;
 pub mod members;
+pub mod mpio;
 pub mod object;
 pub mod parallel;
 mod plist_space;
@@ -127,6 +128,19 @@ lookups! {
     file_mount FileMount -> values::FileMountValues, mount_ref;
     /// Returns the values of a map access list.
     map_access MapAccess -> values::MapAccessValues, map_access_ref;
+}
+
+/// Says in a transfer list what the last transfer did. The default list says nothing.
+pub fn note_outcome(id: hid_t, outcome: values::Outcome) {
+    if id == H5P_DEFAULT {
+        return;
+    }
+    if let Ok(list) = list_for(id, Kind::Transfer)
+        && list.check_writable().is_ok()
+        && let Some(transfer) = list.state.write().values.transfer()
+    {
+        transfer.outcome = outcome;
+    }
 }
 
 /// Returns the values of a file creation list.

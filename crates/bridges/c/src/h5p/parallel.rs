@@ -1,15 +1,15 @@
-//! Properties of programs that use MPI. Hints of transfers are stored; there is no MPI driver.
+//! How the processes of an MPI job transfer elements and metadata. Hints on the way to do so are stored, and change nothing.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint};
 
 use super::class::Kind;
 use super::list;
 use super::object::out_of_range;
 use super::transfer::{change, read};
+use crate::api;
 use crate::arguments::Out;
 use crate::failure::Failure;
 use crate::ffi::{herr_t, hid_t};
-use crate::{api, refused};
 
 api! { PLIST:
     /// Sets whether processes transfer together.
@@ -49,26 +49,23 @@ api! { PLIST:
         change(dxpl_id, &["mpio_chunk_opt_ratio"], |transfer| transfer.chunk_opt_ratio = percent)
     }
 
-    /// Returns how chunks were transferred: not by many processes.
+    /// Returns how chunks were transferred last time.
     fn H5Pget_mpio_actual_chunk_opt_mode(plist_id: hid_t, mode: Out<c_int>) -> herr_t {
-        list::list_of(plist_id, Kind::Transfer)?;
-        mode.put(0);
+        mode.put(read(plist_id, |transfer| transfer.outcome.chunk_opt)?);
         Ok(())
     }
 
-    /// Returns how elements were transferred: not by many processes.
+    /// Returns how elements were transferred last time.
     fn H5Pget_mpio_actual_io_mode(plist_id: hid_t, mode: Out<c_int>) -> herr_t {
-        list::list_of(plist_id, Kind::Transfer)?;
-        mode.put(0);
+        mode.put(read(plist_id, |transfer| transfer.outcome.io_mode)?);
         Ok(())
     }
 
-    /// Returns why processes did not transfer together.
+    /// Returns why processes did not transfer together last time. All have the same reasons.
     fn H5Pget_mpio_no_collective_cause(plist_id: hid_t, local: Out<u32>, global: Out<u32>) -> herr_t {
-        list::list_of(plist_id, Kind::Transfer)?;
-        // `H5D_MPIO_SET_INDEPENDENT`
-        local.put(1);
-        global.put(1);
+        let cause = read(plist_id, |transfer| transfer.outcome.cause)?;
+        local.put(cause);
+        global.put(cause);
         Ok(())
     }
 
@@ -104,16 +101,4 @@ api! { PLIST:
         is_collective.put(list::get(plist_id, Kind::FileAccess, |values| Some(values.access_ref()?.collective_metadata_write))?);
         Ok(())
     }
-}
-
-// Communicators are pointers or numbers, as the MPI library has it: both are passed as a pointer is.
-refused! { PLIST:
-    /// There is no MPI driver.
-    fn H5Pset_fapl_mpio(_fapl_id: hid_t, _comm: *mut c_void, _info: *mut c_void) -> herr_t;
-    /// There is no MPI driver.
-    fn H5Pget_fapl_mpio(_fapl_id: hid_t, _comm: *mut c_void, _info: *mut c_void) -> herr_t;
-    /// There is no MPI driver.
-    fn H5Pset_mpi_params(_fapl_id: hid_t, _comm: *mut c_void, _info: *mut c_void) -> herr_t;
-    /// There is no MPI driver.
-    fn H5Pget_mpi_params(_fapl_id: hid_t, _comm: *mut c_void, _info: *mut c_void) -> herr_t;
 }

@@ -200,6 +200,19 @@ pub struct TransferValues {
     pub chunk_opt: c_int,
     pub chunk_opt_num: c_uint,
     pub chunk_opt_ratio: c_uint,
+    /// What the last transfer with the list did.
+    pub outcome: Outcome,
+}
+
+/// How processes transferred elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// `H5D_mpio_actual_io_mode_t`
+    pub io_mode: c_int,
+    /// `H5D_mpio_actual_chunk_opt_mode_t`
+    pub chunk_opt: c_int,
+    /// Why processes did not transfer together: bits of `H5D_mpio_no_collective_cause_t`.
+    pub cause: u32,
 }
 
 impl Default for TransferValues {
@@ -225,6 +238,7 @@ impl Default for TransferValues {
             chunk_opt: 0,
             chunk_opt_num: 0,
             chunk_opt_ratio: 60,
+            outcome: Outcome::default(),
         }
     }
 }

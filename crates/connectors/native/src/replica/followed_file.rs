@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use files::{File, Handle, Lock, Sync};
 use model::Result;
@@ -16,6 +17,8 @@ use crate::txn::{Staged, joined, overlay_piece};
 pub(crate) struct FollowedFile {
     file: Handle,
     overlay: RwLock<Overlay>,
+    /// Elements are written over those of the last commit, too.
+    is_in_place: AtomicBool,
     /// Elements were written since the last sync.
     is_unsynced: Mutex<bool>,
 }
@@ -50,7 +53,12 @@ impl Overlay {
 
 impl FollowedFile {
     pub(crate) fn new(file: Handle) -> Self {
-        FollowedFile { file, overlay: RwLock::default(), is_unsynced: Mutex::new(false) }
+        FollowedFile {
+            file,
+            overlay: RwLock::default(),
+            is_in_place: AtomicBool::new(false),
+            is_unsynced: Mutex::new(false),
+        }
     }
 
     /// Takes what the leader tells.
@@ -72,8 +80,18 @@ impl FollowedFile {
         self.overlay.read().end
     }
 
+    /// From now on elements are written over those of the last commit, too.
+    pub(crate) fn write_in_place(&self) {
+        self.is_in_place.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>> {
-        self.overlay.read().fresh(&range)
+        let overlay = self.overlay.read();
+        let waits = |staged: &Staged| staged.holds_some_of(range.start, range.end);
+        match self.is_in_place.load(Ordering::Relaxed) && !waits(&overlay.leader) && !waits(&overlay.own) {
+            true => without(&range, &overlay.reserved),
+            false => overlay.fresh(&range),
+        }
     }
 
     pub(crate) fn write_fresh(&self, pieces: &[(u64, &[u8])]) -> io::Result<()> {

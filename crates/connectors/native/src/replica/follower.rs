@@ -73,6 +73,10 @@ impl Replica for Follower {
         Err(not_the_leader("allocate chunks"))
     }
 
+    fn write_in_place(&self) {
+        self.file.write_in_place();
+    }
+
     fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>> {
         self.file.fresh(range)
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use files::PageKind;
 use model::{Error, Result, Token};
@@ -15,13 +16,15 @@ use crate::replica::without;
 pub(crate) struct Leader {
     native: Arc<NativeContainer>,
     container: Arc<dyn Container>,
+    /// Elements are written over those of the last commit, too.
+    is_in_place: AtomicBool,
 }
 
 impl Leader {
     /// From now on the writer notes what followers must be told.
     pub(crate) fn new(native: Arc<NativeContainer>) -> Result<Self> {
         native.change(Scope::All, |writer| writer.storage.begin_following())?;
-        Ok(Leader { container: native.clone(), native })
+        Ok(Leader { container: native.clone(), native, is_in_place: AtomicBool::new(false) })
     }
 
     /// Writes bytes: to fresh space at once, over others with the next commit.
@@ -30,6 +33,14 @@ impl Leader {
         self.native.change(Scope::Nothing, |writer| {
             let mut put = |(at, bytes): &(u64, &[u8])| writer.storage.write(Address(at - base), bytes);
             pieces.iter().try_for_each(&mut put)
+        })
+    }
+
+    /// Writes bytes where they lie, unless others wait for the next commit there.
+    fn put_in_place(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+        let base = self.native.file.store.user_block_bytes();
+        self.native.change(Scope::Nothing, |writer| {
+            pieces.iter().try_for_each(|(at, bytes)| writer.storage.put_in_place(Address(at - base), bytes))
         })
     }
 }
@@ -78,8 +89,15 @@ impl Replica for Leader {
         self.native.change(Scope::Objects(&[at]), |writer| writer.allocate_new_chunks(at, chunks))
     }
 
+    fn write_in_place(&self) {
+        self.is_in_place.store(true, Ordering::Relaxed);
+    }
+
     fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let file = &self.native.file;
+        if self.is_in_place.load(Ordering::Relaxed) {
+            return without(&range, &file.store.shared.reserved());
+        }
         let base = file.store.user_block_bytes();
         let is_fresh = |start: u64, end: u64| {
             let writer = file.reading().ok().flatten();
@@ -99,7 +117,10 @@ impl Replica for Leader {
     }
 
     fn write(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
-        self.put(pieces)
+        match self.is_in_place.load(Ordering::Relaxed) {
+            true => self.put_in_place(pieces),
+            false => self.put(pieces),
+        }
     }
 
     fn keep(&self, pieces: &[(u64, &[u8])]) -> Result<()> {

@@ -307,6 +307,16 @@ impl Shared {
         }
     }
 
+    /// Writes bytes over committed ones now. Unlike those of [`Shared::overwrite`] they are in the file only: processes that
+    /// follow this one are not told. `Busy` where something waits for the commit.
+    pub(crate) fn write_bare(&self, at: Address, data: &[u8]) -> Result<()> {
+        let offset = self.base + at.0;
+        self.lay_bare(&[(offset, data.len() as u64)], true)?;
+        let done = self.file.write_at(offset, data).map_err(|e| Error::io("write to file", &e));
+        self.pages.forget(at.0, data.len() as u64);
+        done
+    }
+
     /// From now on processes that follow this one are told what changes.
     pub(crate) fn begin_following(&self) -> Result<()> {
         self.change(|txn| {

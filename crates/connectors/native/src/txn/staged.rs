@@ -81,7 +81,7 @@ impl Staged {
     }
 
     /// Returns whether anything lies at least in part between `at` and `end`.
-    pub(super) fn holds_some_of(&self, at: u64, end: u64) -> bool {
+    pub(crate) fn holds_some_of(&self, at: u64, end: u64) -> bool {
         self.shared(at, end).next().is_some()
     }
 

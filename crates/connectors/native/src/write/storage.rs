@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use files::{DataKind, PageKind};
-use model::{Error, Result, Within};
+use model::{Error, Kind, Result, Within};
 use vol::Durability;
 
 use super::file_space::Account;
@@ -201,6 +201,18 @@ impl Storage {
         match self.is_fresh(at, data.len() as u64) {
             true => self.transaction.store.write(at, data),
             false => self.transaction.store.overwrite(at, data),
+        }
+    }
+
+    /// Writes bytes of elements where they lie, for other processes to read, unless others wait for a commit there.
+    pub(crate) fn put_in_place(&mut self, at: Address, data: &[u8]) -> Result<()> {
+        self.transaction.is_changed = true;
+        if self.is_fresh(at, data.len() as u64) {
+            return self.transaction.store.write(at, data);
+        }
+        match self.transaction.store.write_bare(at, data) {
+            Err(error) if error.kind() == Kind::Busy => self.write(at, data),
+            done => done,
         }
     }
 

@@ -1,0 +1,49 @@
+//! How processes transferred elements, as transfer lists say afterwards.
+
+use hyperslab::vol::model::properties::Layout;
+use hyperslab::{Dataspace, Transfer as Way};
+
+use super::transfer::Transfer;
+use crate::ffi::hid_t;
+use crate::h5p;
+use crate::h5p::values::Outcome;
+
+/// `H5D_mpio_no_collective_cause_t`
+mod causes {
+    pub(super) const SET_INDEPENDENT: u32 = 1;
+    pub(super) const NOT_SIMPLE_OR_SCALAR: u32 = 0x10;
+    pub(super) const NOT_CONTIGUOUS_OR_CHUNKED: u32 = 0x20;
+}
+
+/// `H5D_MPIO_CHUNK_COLLECTIVE`
+const CHUNKS: i32 = 2;
+/// `H5D_MPIO_CONTIGUOUS_COLLECTIVE`
+const CONTIGUOUS: i32 = 4;
+/// `H5D_MPIO_LINK_CHUNK`: all chunks are transferred at once.
+const LINK_CHUNK: i32 = 1;
+
+/// Returns how the elements of one dataset were transferred: as libhdf5 says it.
+fn outcome(transfer: &Transfer) -> Outcome {
+    let none = |cause| Outcome { cause, ..Outcome::default() };
+    let together = |io_mode| Outcome { io_mode, chunk_opt: LINK_CHUNK, cause: 0 };
+    match (transfer.way(), &transfer.info.space, &transfer.info.create.layout) {
+        (Way::Independent, ..) => none(causes::SET_INDEPENDENT),
+        (_, Dataspace::Null, _) => none(causes::NOT_SIMPLE_OR_SCALAR),
+        (_, _, Layout::Contiguous) => together(CONTIGUOUS),
+        (_, _, Layout::Chunked { .. }) => together(CHUNKS),
+        _ => none(causes::NOT_CONTIGUOUS_OR_CHUNKED),
+    }
+}
+
+/// Says in a transfer list how the elements of some datasets were transferred, if many processes have their files open.
+pub(super) fn note(dxpl: hid_t, transfers: &[Transfer]) {
+    let parallel = transfers.iter().filter(|transfer| transfer.is_parallel());
+    let join = |a: Outcome, b: Outcome| Outcome {
+        io_mode: a.io_mode | b.io_mode,
+        chunk_opt: a.chunk_opt.max(b.chunk_opt),
+        cause: a.cause | b.cause,
+    };
+    if let Some(outcome) = parallel.map(outcome).reduce(join) {
+        h5p::note_outcome(dxpl, outcome);
+    }
+}
