@@ -181,7 +181,12 @@ impl RemoteState {
 
     /// Returns how many bytes of elements may wait to be read.
     fn ahead_bytes(&self) -> u64 {
-        self.memory_bytes.min(if self.is_near() { AHEAD_BYTES_NEAR } else { AHEAD_BYTES })
+        // A caller that keeps nothing in memory still reads a part at a time.
+        self.memory_bytes.max(PART_BYTES_NEAR).min(if self.is_near() {
+            AHEAD_BYTES_NEAR
+        } else {
+            AHEAD_BYTES
+        })
     }
 
     fn part_bytes(&self) -> u64 {

@@ -52,8 +52,9 @@ impl Segment {
         self.range.end - self.range.start
     }
 
-    fn elements_bytes(&self) -> u64 {
-        if self.purpose == Purpose::Elements { self.len() } else { 0 }
+    /// Returns whether elements wait of which none was read. Bytes between those that are wanted are never read.
+    fn is_unread(&self) -> bool {
+        self.purpose == Purpose::Elements && self.unread.load(Ordering::Relaxed) == self.len()
     }
 
     /// Takes the answer of the request, and wakes those who wait for it.
@@ -115,8 +116,6 @@ fn copy_pieces(pieces: &[Bytes], offset: u64, into: &mut [u8]) {
 pub(crate) struct Segments {
     by_start: BTreeMap<u64, Entry>,
     bytes: u64,
-    /// Bytes of elements among them.
-    elements_bytes: u64,
     bytes_max: u64,
     clock: u64,
 }
@@ -129,7 +128,7 @@ struct Entry {
 
 impl Segments {
     pub(crate) fn new(bytes_max: u64) -> Self {
-        Segments { by_start: BTreeMap::new(), bytes: 0, elements_bytes: 0, bytes_max, clock: 0 }
+        Segments { by_start: BTreeMap::new(), bytes: 0, bytes_max, clock: 0 }
     }
 
     /// Returns the segment that has the byte at `offset`.
@@ -171,7 +170,6 @@ impl Segments {
         let segment = Arc::new(Segment::new(range, purpose));
         self.clock += 1;
         self.bytes += segment.len();
-        self.elements_bytes += segment.elements_bytes();
         self.by_start.insert(segment.range.start, Entry { segment: segment.clone(), used: self.clock });
         self.evict();
         segment
@@ -179,7 +177,8 @@ impl Segments {
 
     /// Returns the bytes of elements that wait to be read.
     pub(crate) fn elements_bytes(&self) -> u64 {
-        self.elements_bytes
+        let elements = self.by_start.values().filter(|entry| entry.segment.is_unread());
+        elements.map(|entry| entry.segment.len()).sum()
     }
 
     pub(crate) fn remove(&mut self, segment: &Arc<Segment>) {
@@ -187,7 +186,6 @@ impl Segments {
         if self.by_start.get(&segment.range.start).is_some_and(is_same) {
             self.by_start.remove(&segment.range.start);
             self.bytes -= segment.len();
-            self.elements_bytes -= segment.elements_bytes();
         }
     }
 
