@@ -92,6 +92,7 @@ pub mod prelude;
 mod reader;
 mod references;
 mod registry;
+mod scales;
 mod session;
 mod slice;
 pub mod types;

@@ -14,6 +14,7 @@ mod pinned;
 mod reference_kinds;
 mod refused;
 mod remote_requests;
+mod scales;
 mod strings;
 mod transfers;
 mod virtual_writes;
