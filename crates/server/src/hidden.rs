@@ -6,14 +6,14 @@ use model::Error;
 
 /// Paths of the server, as they may stand in a message.
 #[derive(Debug, Default)]
-pub(crate) struct HiddenPaths {
+pub struct HiddenPaths {
     /// The longest first: one may be the start of another.
     paths: Vec<String>,
 }
 
 impl HiddenPaths {
     /// Returns the root as it was configured, and without links.
-    pub(crate) fn new(root: Option<&Path>, real: Option<&Path>) -> Self {
+    pub fn new(root: Option<&Path>, real: Option<&Path>) -> Self {
         let absolute = root.and_then(|root| std::path::absolute(root).ok());
         let shown = [absolute.as_deref(), real].into_iter().flatten();
         let mut paths: Vec<String> = shown.map(|path| path.to_string_lossy().into_owned()).collect();
@@ -30,7 +30,7 @@ impl HiddenPaths {
     }
 
     /// Returns the error without the server's paths, in all of its causes.
-    pub(crate) fn hide(&self, error: Error) -> Error {
+    pub fn hide(&self, error: Error) -> Error {
         let (mut links, mut next) = (Vec::new(), Some(&error));
         while let Some(error) = next {
             links.push(self.link(error));

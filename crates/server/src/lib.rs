@@ -22,7 +22,7 @@ mod log;
 mod mark;
 mod memory;
 mod metrics;
-mod names;
+pub mod names;
 mod offences;
 mod outcomes;
 mod party;
@@ -35,7 +35,8 @@ mod translate;
 mod turns;
 
 pub use config::{Auth, Config, Listen, ServerLimits, TlsFiles};
+pub use hidden::HiddenPaths;
 pub use listener::Server;
 pub use log::{Log, LogFormat};
-pub use rights::Rights;
+pub use rights::{Principal, Rights};
 pub use tracing::Level;

@@ -120,6 +120,17 @@ impl Server {
         self.http
     }
 
+    /// Returns what `/metrics` answers, for another server of this process.
+    pub fn metrics_source(&self) -> impl Fn() -> String + Send + Sync + 'static {
+        let shared = self.shared.clone();
+        move || shared.metrics_text()
+    }
+
+    /// Returns who may do what; `None` lets everybody do everything.
+    pub fn rights(&self) -> Option<&crate::Rights> {
+        self.shared.rights.as_ref()
+    }
+
     /// Returns the file of the token that was made for this server, which clients of the same user on this machine find.
     pub fn token_file(&self) -> Option<&Path> {
         self.token.as_ref().map(TokenFile::path)

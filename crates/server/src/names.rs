@@ -8,7 +8,7 @@ use model::{Error, Result};
 const NAME_BYTES_MAX: usize = 1024;
 
 /// Returns the name without what could lead out of the root. Nothing in it is decoded: `%2e` is three characters.
-pub(crate) fn checked(name: &str) -> Result<&str> {
+pub fn checked(name: &str) -> Result<&str> {
     let refused = |problem: &str| {
         let shown: String = name.chars().take(128).collect();
         Err(Error::denied("use container").with("name", shown).with("problem", problem))
@@ -33,15 +33,15 @@ pub(crate) fn checked(name: &str) -> Result<&str> {
 
 /// Where a name leads: links in it are followed, and must not leave the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Real {
+pub struct Real {
     /// The path, without links as far as it is there.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Its name relative to the root, for which rights are checked.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 /// Returns the container that `name` leads to under `root`, whose own path has no links.
-pub(crate) fn under(root: &Path, name: &str) -> Result<Real> {
+pub fn under(root: &Path, name: &str) -> Result<Real> {
     let path = root.join(checked(name)?);
     // What is there may be a link; the deepest folder that is there decides for what is not.
     let there = path.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok());

@@ -30,9 +30,9 @@ pub struct Rights {
 
 /// The user at the other end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Principal {
+pub struct Principal {
     /// For logs, and for who a session belongs to.
-    pub(crate) name: String,
+    pub name: String,
     /// `None`: everything.
     grants: Option<Vec<(Access, String)>>,
 }
@@ -77,13 +77,13 @@ impl Rights {
     }
 
     /// Returns the rights of a token that may do everything.
-    pub(crate) fn owner(token: &str) -> Self {
+    pub fn owner(token: &str) -> Self {
         let (who, token) = ("owner".to_owned(), token.to_owned());
         Rights { grants: vec![Grant { who, token, access: Access::Write, under: String::new() }] }
     }
 
     /// Returns the user with this token.
-    pub(crate) fn principal(&self, token: Option<&str>) -> Option<Principal> {
+    pub fn principal(&self, token: Option<&str>) -> Option<Principal> {
         let token = token?;
         let mine: Vec<&Grant> = self.grants.iter().filter(|grant| is_equal(&grant.token, token)).collect();
         let name = mine.first()?.who.clone();
@@ -102,12 +102,12 @@ fn is_equal(a: &str, b: &str) -> bool {
 
 impl Principal {
     /// Returns a caller who may do everything.
-    pub(crate) fn trusted(name: impl Into<String>) -> Self {
+    pub fn trusted(name: impl Into<String>) -> Self {
         Principal { name: name.into(), grants: None }
     }
 
     /// Returns whether this one may use the container in this way.
-    pub(crate) fn may(&self, access: Access, name: &str) -> bool {
+    pub fn may(&self, access: Access, name: &str) -> bool {
         let Some(grants) = &self.grants else { return true };
         let is_under = |under: &str| {
             under.is_empty()

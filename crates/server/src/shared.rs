@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) memory: Memory,
     /// `None`: everybody may do everything.
-    rights: Option<Rights>,
+    pub(crate) rights: Option<Rights>,
     pub(crate) audit: Audit,
     pub(crate) admission: Admission,
     pub(crate) turns: Turns,

@@ -1,0 +1,8 @@
+//! The interface for the page and for programs.
+
+pub(crate) mod container;
+pub(crate) mod histogram;
+pub(crate) mod properties;
+pub(crate) mod sample;
+pub(crate) mod search;
+mod thin;

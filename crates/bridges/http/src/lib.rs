@@ -1,0 +1,28 @@
+//! Containers over HTTP (`docs/http.md`): what `hyperslab view` and `hyperslab serve --http` run.
+//!
+//! Three families of routes share one server: h5grove's endpoints (`grove`), an interface for pages and programs
+//! (`api`), and an embedded page. The library blocks, so each request runs on a thread of its own (`run`), behind limits
+//! of how many run at once and how much memory their answers take. All routes read; nothing is changed.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod api;
+mod call;
+mod config;
+mod containers;
+mod elements;
+mod grove;
+mod guard;
+mod limits;
+mod openapi;
+mod page;
+mod patience;
+mod query;
+mod routes;
+mod run;
+mod server;
+
+pub use config::{Auth, Config, Metrics, Source};
+pub use limits::HttpLimits;
+pub use routes::paths as route_paths;
+pub use server::Server;

@@ -1,0 +1,110 @@
+//! Requests on threads: the library blocks, and clients must not wait for each other.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use hyperslab::Kind;
+use hyperslab::vol::model::Budget;
+use server::Principal;
+use tokio::sync::Semaphore;
+
+use crate::answer::Failure;
+use crate::call::{Call, Handler, busy};
+use crate::containers::{Containers, OpenContainer};
+use crate::limits::HttpLimits;
+use crate::query::Query;
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) containers: Containers,
+    pub(crate) limits: HttpLimits,
+    /// The account of the bodies of all answers.
+    pub(crate) memory: Budget,
+    /// Turns of requests.
+    pub(crate) running: Arc<Semaphore>,
+}
+
+/// Tells the thread of a request that its client is gone.
+struct CancelOnDrop(Arc<AtomicBool>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Answers a request about a container.
+pub(crate) async fn answer(
+    shared: Arc<Shared>,
+    who: Principal,
+    uri: Uri,
+    headers: HeaderMap,
+    handler: Handler,
+) -> Response {
+    let turn = shared.running.clone().acquire_owned();
+    let Ok(Ok(turn)) = tokio::time::timeout(shared.limits.turn_time_max, turn).await else {
+        return busy().into_response();
+    };
+    let is_cancelled = Arc::new(AtomicBool::new(false));
+    let cancel = CancelOnDrop(is_cancelled.clone());
+    let work = tokio::task::spawn_blocking(move || {
+        // The turn ends with the work, also where no one waits for it any more.
+        let _turn = turn;
+        answer_blocking(&shared, &who, &uri, &headers, &is_cancelled, handler)
+    });
+    let response = work.await.unwrap_or_else(|_| {
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "The request could not be answered").into_response()
+    });
+    drop(cancel);
+    response
+}
+
+fn answer_blocking(
+    shared: &Shared,
+    who: &Principal,
+    uri: &Uri,
+    headers: &HeaderMap,
+    is_cancelled: &AtomicBool,
+    handler: Handler,
+) -> Response {
+    let answered = Query::parse(uri.query().unwrap_or_default()).and_then(|query| {
+        let container = open(shared, who, &query)?;
+        let etag = container.etag();
+        if is_known(headers, etag.as_deref()) {
+            return Ok(with_etag(StatusCode::NOT_MODIFIED.into_response(), etag));
+        }
+        let (limits, memory) = (&shared.limits, &shared.memory);
+        let call = Call { container: &container, query: &query, limits, memory, is_cancelled };
+        handler(&call).map(|answer| with_etag(answer.into_response(), etag))
+    });
+    answered.unwrap_or_else(IntoResponse::into_response)
+}
+
+/// Opens the container of a request. Texts of failures are h5grove's, where H5Web recognises them.
+fn open(shared: &Shared, who: &Principal, query: &Query) -> Result<OpenContainer, Failure> {
+    let opened = shared.containers.open(who, query.get("file"));
+    opened.map_err(|error| match error.kind() {
+        Kind::NotFound => Failure::missing("File not found!"),
+        Kind::Denied => Failure::new(StatusCode::FORBIDDEN, "Permission denied"),
+        _ => error.into(),
+    })
+}
+
+/// Returns whether the client has this version of the answer.
+fn is_known(headers: &HeaderMap, etag: Option<&str>) -> bool {
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    match (known, etag) {
+        (Some(known), Some(etag)) => known.split(',').any(|tag| tag.trim() == etag),
+        _ => false,
+    }
+}
+
+fn with_etag(mut response: Response, etag: Option<String>) -> Response {
+    if let Some(value) = etag.and_then(|etag| HeaderValue::try_from(etag).ok()) {
+        response.headers_mut().insert(header::ETAG, value);
+    }
+    response
+}
