@@ -7,16 +7,18 @@ use hyperslab::check::{Check, Finding, Report, repair};
 use hyperslab::vol::FileAccess;
 use hyperslab::{Kind, Result};
 use indicatif::{HumanBytes, ProgressBar};
+use serde_json::json;
 
 use crate::open::{advice, open, shown};
 use crate::progress::spinner;
 use crate::settings::registry;
 
-const USAGE: &str = "\
-usage: hyperslab check [-v] [--repair] FILE...
+pub(crate) const USAGE: &str = "\
+usage: hyperslab check [-v] [--json] [--repair] FILE...
   Opens every object and reads every attribute and every stored element.
   Prints a line for each thing that is wrong; the exit code is then 1.
   -v, --verbose  print how each error came about
+  --json         print a line of JSON for each file: what was read, and what is wrong
   --repair       first repair what is safe to repair: blobs and objects that nothing uses, links that lead nowhere, wrong
                  counts, in object stores. Nobody else may write to the container meanwhile.
 ";
@@ -30,13 +32,14 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
     let is_verbose = |option: &&String| *option == "-v" || *option == "--verbose";
     let (verbose, others): (Vec<&String>, Vec<&String>) = options.into_iter().partition(is_verbose);
-    let repair = others.iter().any(|option| *option == "--repair");
-    if others.iter().any(|option| *option != "--repair") || files.is_empty() {
+    let has = |name: &str| others.iter().any(|option| *option == name);
+    let (repair, json) = (has("--repair"), has("--json"));
+    if others.iter().any(|option| *option != "--repair" && *option != "--json") || files.is_empty() {
         eprint!("{USAGE}");
         return ExitCode::FAILURE;
     }
     // A reader that went away (`| head`) does not learn the result.
-    let mode = Mode { verbose: !verbose.is_empty(), repair };
+    let mode = Mode { verbose: !verbose.is_empty(), json, repair };
     match check_all(&mut crate::out::stdout(), &files, mode) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) | Err(_) => ExitCode::FAILURE,
@@ -47,6 +50,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 #[derive(Clone, Copy)]
 struct Mode {
     verbose: bool,
+    json: bool,
     repair: bool,
 }
 
@@ -56,7 +60,7 @@ fn check_all(out: &mut dyn Write, files: &[&String], mode: Mode) -> io::Result<b
         if mode.repair {
             print_repairs(out, file)?;
         }
-        sound &= check(out, file, mode.verbose)?;
+        sound &= if mode.json { check_json(out, file)? } else { check(out, file, mode.verbose)? };
     }
     Ok(sound)
 }
@@ -107,6 +111,30 @@ fn check(out: &mut dyn Write, file: &str, verbose: bool) -> io::Result<bool> {
     report.findings.iter().try_for_each(|finding| print_finding(out, finding, verbose))?;
     writeln!(out, "{file}: {}", summary(&report))?;
     Ok(report.findings.is_empty())
+}
+
+/// Checks one file, and prints the outcome as a line of JSON.
+fn check_json(out: &mut dyn Write, file: &str) -> io::Result<bool> {
+    let opened = match open(file, None) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let line = json!({"file": shown(file), "kind": format!("{:?}", error.kind()), "error": error.to_string()});
+            return writeln!(out, "{line}").map(|()| false);
+        }
+    };
+    let warnings = opened.container.info().map(|info| info.warnings.clone()).unwrap_or_default();
+    let report = Check::default().run(opened.container.as_ref(), &mut |_| {});
+    let found = |finding: &Finding| {
+        let Finding { path, part, error } = finding;
+        json!({"path": path, "part": part, "kind": format!("{:?}", error.kind()), "error": error.to_string()})
+    };
+    let findings: Vec<_> = report.findings.iter().map(found).collect();
+    let Report { objects, attributes, bytes, .. } = &report;
+    let line = json!({
+        "file": shown(file), "objects": objects, "attributes": attributes, "bytes": bytes,
+        "warnings": warnings, "findings": findings,
+    });
+    writeln!(out, "{line}").map(|()| findings.is_empty())
 }
 
 fn show(bar: &ProgressBar, report: &Report) {

@@ -10,7 +10,7 @@ use crate::open::shown;
 use crate::settings::registry;
 use crate::{copy, log};
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 usage: hyperslab compact FILE
   Writes the log of a file anew without elements that were overwritten, cut off or deleted, and repacks the file, so that
   it becomes shorter. The file is whole at every moment. FILE is run.h5 or log:run.h5.

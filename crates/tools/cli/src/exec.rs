@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use hyperslab::vol::model::text::to_path;
 use hyperslab::{Error, Result};
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 usage: hyperslab exec [--vol STACK] [--library FILE] PROGRAM [ARGUMENTS]
   Runs a program that uses libhdf5 on this library instead: python with h5py, h5dump, a program in C or Fortran.
   Nothing is compiled again, and nothing of the program is changed.
@@ -23,6 +24,11 @@ const LIBRARY_VARIABLE: &str = "HYPERSLAB_HDF5_LIBRARY";
 
 /// Makes the dynamic linker load a library before those that the program names.
 const PRELOAD_VARIABLE: &str = if cfg!(target_os = "macos") { "DYLD_INSERT_LIBRARIES" } else { "LD_PRELOAD" };
+
+/// Runs the program that words name. It replaces this process.
+pub(crate) fn run_words(words: &[String]) -> ExitCode {
+    run(&words.iter().map(|word| to_path(word).into_owned().into_os_string()).collect::<Vec<_>>())
+}
 
 /// Runs the program that the command line names. It replaces this process.
 pub(crate) fn run(words: &[OsString]) -> ExitCode {

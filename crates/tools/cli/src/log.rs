@@ -12,7 +12,7 @@ use crate::settings::registry;
 /// The group that makes a log of a file.
 const GROUP: &str = "__LOG";
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 usage: hyperslab log [--entries] FILE...
   Says what the logs of files hold: flushes, bytes, what was overwritten later, and for each dataset its entries and the
   pieces that a reader puts together. FILE is run.h5 or log:run.h5.

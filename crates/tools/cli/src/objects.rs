@@ -7,7 +7,7 @@ use hyperslab::Kind;
 
 use crate::open::{advice, open, shown};
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 usage: hyperslab objects LOCATION...
   Lists the objects of containers in object stores (object:folder/, object+rados:pool/name) with their dkeys, their
   akeys and what these hold, decoded where it has a meaning, and the key-value stores, arrays and blobs of iod:folder/

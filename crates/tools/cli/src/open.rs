@@ -75,7 +75,7 @@ fn open_as(location: &str, mut access: FileAccess) -> Result<Opened> {
 }
 
 /// Returns the folder that names of files in a container start from.
-fn folder_of(location: &str) -> PathBuf {
+pub(crate) fn folder_of(location: &str) -> PathBuf {
     let place = Location::parse(location);
     let path = to_path(place.path.trim_end_matches('/'));
     path.parent().unwrap_or(Path::new("")).to_path_buf()

@@ -7,7 +7,7 @@ use hyperslab::{FileAccess, Result};
 use crate::open::shown;
 use crate::settings::registry;
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 usage: hyperslab recover FILE...
   Finishes a commit that a crash cut short, so that any HDF5 library reads the file as promised.
   Clears the consistency flags of a writer that died without closing the file, too, as h5clear -s does.

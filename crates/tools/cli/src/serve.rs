@@ -1,5 +1,8 @@
 //! `hyperslab serve`: lets remote clients use the containers of a folder.
 
+#[cfg(feature = "http")]
+mod http;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,12 +14,14 @@ use server::{Auth, Config, Level, Listen, Log, LogFormat, Rights, Server, TlsFil
 
 use crate::settings::registry;
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 usage: hyperslab serve [OPTIONS]
   --root DIR              containers are under this folder (.)
   --vol STACK             layers over every container; a last part with a colon is the connector: \"stats | raw:\"
   --listen ADDR           127.0.0.1:4555; unix:/path is a socket of this machine
-  --http ADDR             where /healthz and /metrics are served
+  --http ADDR             containers over HTTP, for browsers and programs, with /healthz and /metrics; beyond this
+                          machine without --tokens, only these two
+  --http-origin ORIGIN    pages of this origin (https://HOST) may read answers; may be repeated
   --tokens FILE           who may do what: lines of NAME TOKEN read|write PATH; needed beyond this machine
   --no-auth               everybody may do everything; without it and without --tokens, a token is made, which clients
                           of the same user on this machine find
@@ -37,6 +42,8 @@ usage: hyperslab serve [OPTIONS]
 /// The options.
 struct Wanted {
     config: Config,
+    /// Origins whose pages may read answers over HTTP.
+    origins: Vec<String>,
     check_only: bool,
     format: LogFormat,
     level: Level,
@@ -70,7 +77,8 @@ fn serve(wanted: &Wanted) -> Result<()> {
         let _ = stop.send(());
     });
     handler.map_err(|e| Error::invalid("wait for signals").with("problem", e))?;
-    let server = Server::start(&wanted.config)?;
+    let (config, address) = split_http(&wanted.config);
+    let server = Server::start(&config)?;
     println!("serving {}", server.location(""));
     if wanted.config.direct {
         println!("    and {}", server.direct_location(""));
@@ -81,9 +89,34 @@ fn serve(wanted: &Wanted) -> Result<()> {
     if let Some(http) = server.http() {
         println!("metrics at http://{http}/metrics");
     }
+    let http = address.map(|address| start_http(wanted, &server, address)).transpose()?;
     // A signal, or no one who could send one.
     let _ = stopped.recv();
+    drop(http);
     server.stop()
+}
+
+/// Returns the configuration without the address for HTTP, where containers are served there too.
+fn split_http(config: &Config) -> (Config, Option<SocketAddr>) {
+    let is_safe = |address: &SocketAddr| address.ip().is_loopback() || matches!(config.auth, Auth::Tokens(_));
+    let is_built = cfg!(feature = "http") && config.root.is_some();
+    match config.http.filter(|address| is_built && is_safe(address)) {
+        Some(address) => (Config { http: None, ..config.clone() }, Some(address)),
+        None => (config.clone(), None),
+    }
+}
+
+#[cfg(feature = "http")]
+fn start_http(wanted: &Wanted, server: &Server, address: SocketAddr) -> Result<http_bridge::Server> {
+    let started = http::start(&wanted.config, wanted.origins.clone(), server, address)?;
+    println!("metrics at http://{}/metrics", started.address());
+    println!("containers at http://{0}/h5grove/, pages at http://{0}/view/?file=NAME", started.address());
+    Ok(started)
+}
+
+#[cfg(not(feature = "http"))]
+fn start_http(_: &Wanted, _: &Server, _: SocketAddr) -> Result<()> {
+    Err(Error::unsupported("serve containers over HTTP").with("problem", "it is the feature `http`"))
 }
 
 fn wanted(args: &[String]) -> Result<Wanted> {
@@ -92,6 +125,7 @@ fn wanted(args: &[String]) -> Result<Wanted> {
             listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 4555))),
             ..Config::local(registry().clone(), ".")
         },
+        origins: Vec::new(),
         check_only: false,
         format: LogFormat::Text,
         level: Level::INFO,
@@ -142,6 +176,7 @@ fn set(wanted: &mut Wanted, option: &str, word: Option<&str>) -> Result<()> {
         "--vol" => config.stack = Some(value(option, word)?.to_owned()),
         "--listen" => config.listen = listen(value(option, word)?)?,
         "--http" => config.http = Some(address(value(option, word)?)?),
+        "--http-origin" => wanted.origins.push(value(option, word)?.to_owned()),
         "--tokens" => config.auth = Auth::Tokens(Rights::read(value(option, word)?.as_ref())?),
         "--audit" => config.audit = Some(value(option, word)?.into()),
         "--max-connections-per-address" => {

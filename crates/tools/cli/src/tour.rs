@@ -37,10 +37,12 @@ struct Row {
     differences: Vec<compare::Difference>,
 }
 
+pub(crate) const USAGE: &str = "usage: hyperslab tour\n";
+
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    if !args.is_empty() {
-        eprintln!("usage: hyperslab tour");
-        return ExitCode::FAILURE;
+    if let Some(arg) = args.first() {
+        print!("{USAGE}");
+        return if arg == "-h" || arg == "--help" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let done = Scratch::new("tour").and_then(|folder| tour(folder.path()));
     match done {

@@ -8,7 +8,7 @@ use hyperslab::{Error, Result};
 
 use crate::settings::{layered, registry, settings};
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 usage: hyperslab vol list          every connector and layer: number, version, what it can do, where it came from
        hyperslab vol show STACK    what a stack does with every operation, from the caller down
        hyperslab --vol \"mirror{to=…}\" vol state LOCATION     which copies of a container are up to date

@@ -21,7 +21,7 @@ use work::{Output, Work};
 use crate::open::{Opened, open_inner, shown};
 use crate::settings::{layered, measured, registry};
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 usage: hyperslab copy [OPTIONS] SOURCE TARGET
   Copies everything in SOURCE to a new container TARGET, or one object to a place in it.
   -s, --source PATH  copy this object with all that is below it, to a container that may be there already

@@ -15,7 +15,7 @@ use crate::log;
 use crate::open::open;
 use crate::settings::registry;
 
-const USAGE: &str = "\
+pub(crate) const USAGE: &str = "\
 usage: hyperslab repack [OPTIONS] IN [OUT]
   Copies a file without the capacity that it no longer uses; without OUT, the copy takes its place.
   -f, --filter [PATHS:]FILTER  GZIP=LEVEL, SHUF, FLET, SZIP=PIXELS,NN|EC, NBIT, SOFF=FACTOR,IN|DS, LZF,

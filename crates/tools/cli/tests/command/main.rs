@@ -8,6 +8,7 @@ mod diff_maps;
 mod dump;
 mod dump_json;
 mod filters;
+mod help;
 mod log;
 mod objects;
 mod serve;

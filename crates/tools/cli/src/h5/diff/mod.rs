@@ -16,6 +16,8 @@ mod usage;
 mod walk;
 mod wide;
 
+pub(crate) use usage::USAGE;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     let mut out = io::BufWriter::with_capacity(1 << 16, crate::out::stdout());
     match options::parse(args) {
         Command::Help => {
-            print!("{}", usage::USAGE);
+            print!("{USAGE}");
             ExitCode::SUCCESS
         }
         Command::Version => {
@@ -48,7 +50,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         }
         Command::Wrong(message, help) => {
             // Where h5diff puts it; scripts may look for it there.
-            let help = if help { usage::USAGE } else { "" };
+            let help = if help { USAGE } else { "" };
             let _ = out.write_all(format!("{message}{help}").as_bytes());
             ExitCode::FAILURE
         }

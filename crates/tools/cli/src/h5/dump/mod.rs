@@ -20,6 +20,8 @@ mod usage;
 mod wanted;
 mod xml;
 
+pub(crate) use usage::USAGE;
+
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -76,7 +78,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     match options::parse(words) {
         Ok(Parsed::Run(options)) => dump_all(&options),
         Ok(Parsed::Help) => {
-            print!("{}", usage::USAGE);
+            print!("{USAGE}");
             ExitCode::SUCCESS
         }
         Ok(Parsed::Version) => {

@@ -4,6 +4,7 @@ mod attribute;
 mod dataset;
 mod element;
 mod escape;
+mod json;
 mod lines;
 mod object;
 mod options;
@@ -14,6 +15,8 @@ mod time;
 pub(crate) mod types;
 mod values;
 pub(crate) mod walk;
+
+pub(crate) use options::USAGE;
 
 use crate::open::{advice, shown};
 use std::io::{self, Write};
@@ -30,7 +33,7 @@ use walk::{Lister, Outcome};
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let mut out = io::BufWriter::new(crate::out::stdout());
     let code = match options::parse(args) {
-        Command::Help => print(&mut out, options::USAGE, 0),
+        Command::Help => print(&mut out, USAGE, 0),
         Command::Version => {
             print(&mut out, &format!("hyperslab ls: Version {}\n", env!("CARGO_PKG_VERSION")), 0)
         }
@@ -38,7 +41,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             if !why.is_empty() {
                 eprintln!("Error: {why}\n");
             }
-            print(&mut out, options::USAGE, 1)
+            print(&mut out, USAGE, 1)
         }
         Command::List(options) => list(&options, &mut out),
     };
@@ -58,7 +61,10 @@ fn list(options: &Options, out: &mut dyn Write) -> io::Result<u8> {
         let outcome = match open(argument, options, number) {
             Ok(Opened { source: Some(source), file, object }) => {
                 number += 1;
-                lister.file(&source, &file, object.as_deref())?
+                match options.json {
+                    true => json::list(lister.out, &source, (&file, object.as_deref()), options)?,
+                    false => lister.file(&source, &file, object.as_deref())?,
+                }
             }
             Ok(Opened { file, .. }) => lister.rootless(&file)?,
             Err(error) => {

@@ -11,6 +11,7 @@ pub(crate) struct Options {
     pub(crate) full: bool,
     pub(crate) group: bool,
     pub(crate) hexdump: bool,
+    pub(crate) json: bool,
     pub(crate) label: bool,
     pub(crate) no_dangling: bool,
     pub(crate) recursive: bool,
@@ -52,6 +53,7 @@ usage: hyperslab ls [OPTIONS] FILE[/OBJECT]...
   -v, --verbose          everything about each object
   -wN, --width=N         columns of output; 0 gives each element its line
   -x, --hexdump          print elements as raw bytes
+      --json             objects, types, extents and filters as JSON; with -r those of all groups
       --follow-symlinks  show what soft and external links lead to
       --no-dangling-links
                          with --follow-symlinks: links to nothing are an error
@@ -72,6 +74,7 @@ impl Default for Options {
             full: false,
             group: false,
             hexdump: false,
+            json: false,
             label: false,
             no_dangling: false,
             recursive: false,
@@ -192,6 +195,10 @@ impl Options {
             "--hexdump" => 'x',
             "--follow-symlinks" => {
                 self.follow = true;
+                return None;
+            }
+            "--json" => {
+                self.json = true;
                 return None;
             }
             "--no-dangling-links" => {

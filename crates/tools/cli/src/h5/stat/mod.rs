@@ -4,10 +4,12 @@ mod collect;
 mod options;
 mod print;
 
+pub(crate) use options::USAGE;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use options::{Command, Options, USAGE};
+use options::{Command, Options};
 
 use crate::h5::ls::source::{ObjectAt, Source};
 use crate::open::shown;

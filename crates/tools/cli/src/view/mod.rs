@@ -1,0 +1,86 @@
+//! `hyperslab view`: a look at what a container holds.
+
+#[cfg(feature = "http")]
+mod page;
+mod picture;
+mod text;
+
+use std::process::ExitCode;
+
+use hyperslab::Result;
+
+pub(crate) const USAGE: &str = "\
+usage: hyperslab view [--port N] [--no-open] LOCATION
+       hyperslab view --text LOCATION [PATH]
+  Shows a container in the browser: its tree, values, plots and pictures. The page is served on this machine only, to
+  the browser that opens the address first; Ctrl-C ends it.
+      --port N   listen there instead of on a free port
+      --no-open  print the address, and open no browser
+      --text     in the terminal: a dataset is a line, or a heat map of the last two dimensions; of a group, members are
+                 listed with a small picture each. COLUMNS and LINES say how large a picture may be; NO_COLOR leaves
+                 colours out.
+";
+
+/// The options.
+#[derive(Debug, Default)]
+struct Wanted<'a> {
+    is_text: bool,
+    port: u16,
+    no_open: bool,
+    names: Vec<&'a str>,
+}
+
+/// Shows what the words name.
+pub(crate) fn run(words: &[String]) -> ExitCode {
+    if words.iter().any(|word| word == "-h" || word == "--help") {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let Some(wanted) = wanted(words) else {
+        eprint!("{USAGE}");
+        return ExitCode::FAILURE;
+    };
+    let (location, shown) = match (wanted.is_text, wanted.names.as_slice()) {
+        (true, [location]) => (location, text::show(location, "/")),
+        (true, [location, path]) => (location, text::show(location, path)),
+        (false, [location]) => (location, show_page(location, &wanted)),
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match shown {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hyperslab view: {}: {error}", crate::open::shown(location));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Reads the options; `None` if there is one that the command does not have.
+fn wanted(words: &[String]) -> Option<Wanted<'_>> {
+    let mut wanted = Wanted::default();
+    let mut words = words.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "--text" => wanted.is_text = true,
+            "--no-open" => wanted.no_open = true,
+            "--port" => wanted.port = words.next()?.parse().ok()?,
+            _ if word.starts_with('-') => return None,
+            name => wanted.names.push(name),
+        }
+    }
+    Some(wanted)
+}
+
+#[cfg(feature = "http")]
+fn show_page(location: &str, wanted: &Wanted<'_>) -> Result<()> {
+    page::show(location, wanted.port, !wanted.no_open)
+}
+
+#[cfg(not(feature = "http"))]
+fn show_page(_: &str, _: &Wanted<'_>) -> Result<()> {
+    Err(hyperslab::Error::unsupported("show page")
+        .with("problem", "it is the feature `http`; --text needs none"))
+}
