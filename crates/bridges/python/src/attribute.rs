@@ -1,0 +1,230 @@
+//! Attributes.
+
+use hyperslab::plist::CreationOrder;
+use hyperslab::vol::algorithms::transfer::{from_file_type, to_file_type};
+use hyperslab::vol::model::CharacterSet;
+use hyperslab::vol::model::convert::Conversions;
+use hyperslab::vol::model::datatype::{VarLen, VarLenKind};
+use hyperslab::vol::model::heap::{Heap as Values, VarLenDescriptor};
+use hyperslab::vol::{AttributeInfo, OpAttributeCreate, OpList, Pin};
+use hyperslab::{Dataspace, Datatype, Error, Index, Kind, Order, Result};
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::creation::dataspace;
+use crate::datatype::Type;
+use crate::errors::OrRaise;
+use crate::heap::{Heap, Text};
+use crate::object::Object;
+
+/// A name that no attribute of a user has: a new value is complete before it takes the place of an old one.
+const UNFINISHED: &str = "\u{1}hyperslab unfinished attribute";
+
+fn is_var_string(datatype: &Datatype) -> bool {
+    matches!(datatype, Datatype::VarLen(VarLen { kind: VarLenKind::String { .. }, .. }))
+}
+
+impl Object {
+    fn attribute(&self, name: &str) -> Result<AttributeInfo> {
+        let missing = || Error::not_found("open attribute").with("name", name);
+        self.container().attribute_info(self.token, name)?.ok_or_else(missing)
+    }
+
+    /// Returns a whole value in the memory datatype of its type.
+    fn attribute_value(&self, info: &AttributeInfo) -> Result<(Vec<u8>, Values)> {
+        let _pin = Pin::of(self.container(), &info.datatype)?;
+        let raw = self.container().attribute_read(self.token, &[&info.name])?.pop().unwrap_or_default();
+        let mut values = Values::new();
+        if !info.datatype.has_descriptors() {
+            return Ok((raw, values));
+        }
+        let memory = info.datatype.memory_type();
+        let bytes = from_file_type(
+            self.container(),
+            &info.datatype,
+            &raw,
+            &memory,
+            &Conversions::default(),
+            &mut values,
+        )?;
+        Ok((bytes, values))
+    }
+
+    /// Writes a whole value, converted to the type of the attribute.
+    fn write_attribute(
+        &self,
+        name: &str,
+        memory: &Datatype,
+        bytes: &[u8],
+        values: &mut Values,
+    ) -> Result<()> {
+        let file_type = self.attribute(name)?.datatype;
+        if *memory == file_type && !memory.has_descriptors() {
+            return self.container().attribute_write(self.token, name, bytes);
+        }
+        let stored =
+            to_file_type(self.container(), memory, bytes, &file_type, &Conversions::default(), values)?;
+        self.container().attribute_write(self.token, name, &stored)
+    }
+
+    /// Returns the attributes: in creation order where it is tracked, else sorted by name.
+    fn all_attributes(&self) -> Result<Vec<AttributeInfo>> {
+        let info = self.container().object_info(self.token)?;
+        let is_tracked = info.create.attribute_order != CreationOrder::Untracked;
+        let index = if is_tracked { Index::CreationOrder } else { Index::Name };
+        let mut all = Vec::new();
+        loop {
+            let op = OpList { index, order: Order::Increasing, skip: all.len() as u64, count_max: 4096 };
+            let page = self.container().attribute_list(self.token, &op)?;
+            all.extend(page.entries);
+            if !page.more {
+                return Ok(all);
+            }
+        }
+    }
+
+    fn create_unless(
+        &self,
+        op: &OpAttributeCreate,
+        memory: &Type,
+        bytes: Option<&[u8]>,
+        values: &mut Values,
+    ) -> Result<()> {
+        let write = |name: &str, values: &mut Values| match bytes {
+            Some(bytes) => self.write_attribute(name, &memory.datatype, bytes, values),
+            None => Ok(()),
+        };
+        match self.container().attribute_create(op) {
+            Err(error) if error.kind() == Kind::Exists => {}
+            Err(error) => return Err(error),
+            Ok(()) => {
+                return write(&op.name, values).inspect_err(|_| {
+                    // The error of the write says more than one of the removal.
+                    let _ = self.container().attribute_delete(self.token, &op.name);
+                });
+            }
+        }
+        // The old value stays until the new one is complete.
+        self.container()
+            .attribute_create(&OpAttributeCreate { name: UNFINISHED.to_owned(), ..op.clone() })?;
+        if let Err(error) = write(UNFINISHED, values) {
+            let _ = self.container().attribute_delete(self.token, UNFINISHED);
+            return Err(error);
+        }
+        self.container().attribute_delete(self.token, &op.name)?;
+        self.container().attribute_rename(self.token, UNFINISHED, &op.name)
+    }
+}
+
+#[pymethods]
+impl Object {
+    /// Names of the attributes, in the order of the object.
+    fn attribute_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let all = py.detach(|| self.all_attributes()).or_raise()?;
+        Ok(all.into_iter().map(|info| info.name).collect())
+    }
+
+    /// The number of attributes.
+    fn attribute_count(&self) -> PyResult<u64> {
+        Ok(self.container().object_info(self.token).or_raise()?.attributes)
+    }
+
+    /// Whether there is an attribute of this name.
+    fn has_attribute(&self, name: &str) -> PyResult<bool> {
+        Ok(self.container().attribute_info(self.token, name).or_raise()?.is_some())
+    }
+
+    /// Type and shape of an attribute.
+    fn attribute_type<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+    ) -> PyResult<(Type, Option<Bound<'py, PyTuple>>)> {
+        let info = self.attribute(name).or_raise()?;
+        Ok((Type::from(info.datatype), shape_of(py, &info.space)?))
+    }
+
+    /// The value of an attribute: a `str` where it is one variable-length string; else its type, its shape, its bytes
+    /// in the memory datatype of the type, and the values that they refer to.
+    fn read_attribute<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let read = py.detach(|| {
+            let info = self.attribute(name)?;
+            let (bytes, values) = match info.space {
+                Dataspace::Null => Default::default(),
+                _ => self.attribute_value(&info)?,
+            };
+            Ok((info, bytes, values))
+        });
+        let (info, bytes, values) = read.or_raise()?;
+        if is_var_string(&info.datatype) && matches!(info.space, Dataspace::Scalar) {
+            let text = values.get(VarLenDescriptor::load(&bytes).or_raise()?, 1).or_raise()?;
+            return Ok(Text::Surrogates.object(py, text)?.into_bound(py));
+        }
+        let heap = info.datatype.has_descriptors().then(|| Heap::from(values));
+        let shape = shape_of(py, &info.space)?;
+        let all = (Type::from(info.datatype), shape, bytes.into_pyarray(py), heap);
+        Ok(all.into_pyobject(py)?.into_any())
+    }
+
+    /// Creates an attribute with a value, in place of one of the same name.
+    #[allow(clippy::too_many_arguments)]
+    fn create_attribute(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        datatype: &Type,
+        committed: Option<&Object>,
+        shape: Option<Vec<u64>>,
+        memory: &Type,
+        bytes: Option<PyReadonlyArray1<'_, u8>>,
+        heap: Option<&Heap>,
+    ) -> PyResult<()> {
+        let charset = if name.is_ascii() { CharacterSet::Ascii } else { CharacterSet::Utf8 };
+        let op = OpAttributeCreate {
+            object: self.token,
+            name: name.to_owned(),
+            charset,
+            datatype: (*datatype.datatype).clone(),
+            committed: committed.map(|object| object.token),
+            space: dataspace(shape, None).or_raise()?,
+        };
+        let bytes = bytes.as_ref().map(|bytes| bytes.as_slice()).transpose()?;
+        let create = |values: &mut Values| self.create_unless(&op, memory, bytes, values);
+        py.detach(|| match heap {
+            Some(heap) => heap.with(create),
+            None => create(&mut Values::new()),
+        })
+        .or_raise()
+    }
+
+    /// Gives an attribute another value of the same shape.
+    fn modify_attribute(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        memory: &Type,
+        bytes: PyReadonlyArray1<'_, u8>,
+        heap: Option<&Heap>,
+    ) -> PyResult<()> {
+        let bytes = bytes.as_slice()?;
+        let write = |values: &mut Values| self.write_attribute(name, &memory.datatype, bytes, values);
+        py.detach(|| match heap {
+            Some(heap) => heap.with(write),
+            None => write(&mut Values::new()),
+        })
+        .or_raise()
+    }
+
+    /// Removes an attribute.
+    fn delete_attribute(&self, name: &str) -> PyResult<()> {
+        self.container().attribute_delete(self.token, name).or_raise()
+    }
+}
+
+fn shape_of<'py>(py: Python<'py>, space: &Dataspace) -> PyResult<Option<Bound<'py, PyTuple>>> {
+    match space {
+        Dataspace::Null => Ok(None),
+        space => PyTuple::new(py, space.dims()).map(Some),
+    }
+}

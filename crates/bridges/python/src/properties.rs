@@ -1,0 +1,95 @@
+//! Creation properties of datasets that exist.
+
+use hyperslab::plist::{FillTime, Layout};
+use hyperslab::vol::algorithms::transfer::from_file_type;
+use hyperslab::vol::model::heap::Heap as Values;
+use hyperslab::vol::model::properties::{AllocTime, FillValue};
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::datatype::Type;
+use crate::errors::OrRaise;
+use crate::heap::Heap;
+use crate::object::Object;
+use crate::selection::Selection;
+
+/// Whether this library has a filter.
+#[pyfunction]
+pub(crate) fn filter_is_available(number: i32) -> bool {
+    hyperslab::filters::Filter::User(number, Vec::new()).is_available()
+}
+
+fn fill_time(time: FillTime) -> &'static str {
+    match time {
+        FillTime::Alloc => "alloc",
+        FillTime::Never => "never",
+        FillTime::IfSet => "ifset",
+    }
+}
+
+fn put_layout(into: &Bound<'_, PyDict>, layout: &Layout) -> PyResult<()> {
+    let py = into.py();
+    match layout {
+        Layout::Compact => into.set_item("layout", "compact"),
+        Layout::Contiguous => into.set_item("layout", "contiguous"),
+        Layout::External(files) => {
+            let files: Vec<_> = files.iter().map(|file| (&file.name, file.offset, file.size)).collect();
+            into.set_item("external", files)?;
+            into.set_item("layout", "external")
+        }
+        Layout::Chunked { shape, .. } => {
+            into.set_item("chunks", shape)?;
+            into.set_item("layout", "chunked")
+        }
+        Layout::Virtual(mappings) => {
+            let mut all = Vec::new();
+            for mapping in mappings {
+                let (source, target) = (Selection(mapping.source.clone()), Selection(mapping.target.clone()));
+                all.push((
+                    &mapping.file,
+                    &mapping.dataset,
+                    source.into_pyobject(py)?,
+                    target.into_pyobject(py)?,
+                ));
+            }
+            into.set_item("mappings", all)?;
+            into.set_item("layout", "virtual")
+        }
+    }
+}
+
+#[pymethods]
+impl Object {
+    /// Layout, filters, fill value and the like of a dataset.
+    fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let info = self.dataset_info().or_raise()?;
+        let (create, all) = (&info.create, PyDict::new(py));
+        put_layout(&all, &create.layout)?;
+        let filters: Vec<_> = create.filters.iter().map(|f| (f.id, f.optional, &f.values, &f.name)).collect();
+        all.set_item("filters", filters)?;
+        all.set_item("fill_time", fill_time(create.fill.time))?;
+        all.set_item("early", create.alloc_time == AllocTime::Early)?;
+        all.set_item("track_times", create.object.track_times)?;
+        let is_ordered = create.object.attribute_order != hyperslab::plist::CreationOrder::Untracked;
+        all.set_item("track_order", is_ordered)?;
+        all.set_item("committed", info.committed.is_some())?;
+        Ok(all)
+    }
+
+    /// The committed datatype that a dataset shares.
+    fn committed_type(&self) -> PyResult<Option<Object>> {
+        let info = self.dataset_info().or_raise()?;
+        Ok(info.committed.map(|token| Object::new(self.session.clone(), token)))
+    }
+
+    /// The fill value as an element in the memory datatype of its type, or `None` where none was set.
+    fn fill_value<'py>(&self, py: Python<'py>) -> PyResult<Option<(Type, crate::buffers::Bytes<'py>, Heap)>> {
+        let info = self.dataset_info().or_raise()?;
+        let FillValue::Value(raw) = &info.create.fill.value else { return Ok(None) };
+        let (memory, mut values) = (info.datatype.memory_type(), Values::new());
+        let bytes =
+            from_file_type(self.container(), &info.datatype, raw, &memory, &Default::default(), &mut values);
+        Ok(Some((Type::from(memory), bytes.or_raise()?.into_pyarray(py), Heap::from(values))))
+    }
+}

@@ -1,0 +1,86 @@
+//! An open file: what all its objects share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hyperslab::vol::{Container, FileAccess, Lookup, OpLookup, Registry, path};
+use hyperslab::{Error, Kind, Result, Token};
+
+use crate::resolver;
+
+/// A container that was opened once, and how.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) container: Arc<dyn Container>,
+    pub(crate) registry: Registry,
+    pub(crate) location: String,
+    pub(crate) access: FileAccess,
+    pub(crate) root: Token,
+    closed: AtomicBool,
+}
+
+impl Session {
+    /// Returns the session of a container that was just opened.
+    pub(crate) fn new(
+        container: Arc<dyn Container>,
+        registry: Registry,
+        location: &str,
+        access: FileAccess,
+    ) -> Result<Arc<Self>> {
+        let root = container.info()?.root;
+        let location = location.to_owned();
+        Ok(Arc::new(Session { container, registry, location, access, root, closed: AtomicBool::new(false) }))
+    }
+
+    /// Returns whether the file was closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Commits and closes the file; a second time does nothing.
+    pub(crate) fn close(&self) -> Result<()> {
+        match self.closed.swap(true, Ordering::AcqRel) {
+            true => Ok(()),
+            false => self.container.close(),
+        }
+    }
+
+    /// Returns the object that a path leads to, through other files where links go there.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if the path leads nowhere, and `Limit` if it goes through too many links.
+    pub(crate) fn find(self: &Arc<Self>, from: Token, path: &str) -> Result<(Arc<Session>, Token)> {
+        let traversals_max = self.access.limits.link_traversals_max;
+        let mut session = self.clone();
+        let mut op = OpLookup { from, path: path.to_owned(), traversals_max };
+        for _ in 0..=traversals_max {
+            match path::lookup(&*session.container, &op)? {
+                Lookup::Object(token) => return Ok((session, token)),
+                Lookup::External { file, path } => {
+                    session = session.external(&file)?;
+                    (op.from, op.path) = (session.root, path);
+                }
+                Lookup::User { class, .. } => {
+                    return Err(Error::unsupported("follow user-defined link").with("class", class));
+                }
+            }
+        }
+        Err(Error::limit("follow links").with("path", op.path).with("limit", traversals_max))
+    }
+
+    /// Opens the file that an external link leads to: to change it where this one can be changed and it is possible.
+    fn external(&self, file: &str) -> Result<Arc<Session>> {
+        let location = resolver::find(file, &self.location)?;
+        let open = |access: &FileAccess| {
+            let container = self.registry.open(&location, access)?;
+            Session::new(container, self.registry.clone(), &location, access.clone())
+        };
+        match open(&self.access) {
+            Err(error) if matches!(error.kind(), Kind::Denied | Kind::Busy | Kind::Io) => {
+                let access = hyperslab::vol::Access::Read;
+                open(&FileAccess { access, ..self.access.clone() })
+            }
+            opened => opened,
+        }
+    }
+}
