@@ -83,6 +83,10 @@ impl<M: Mapping> Container for KeyedContainer<M> {
         self.handle()?.object_kinds(objects)
     }
 
+    fn object_refresh(&self, object: Token) -> Result<()> {
+        self.handle()?.refresh(object)
+    }
+
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
         let handle = self.to_change()?;
         copy::within(self, op, handle.copy_context())

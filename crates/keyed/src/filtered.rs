@@ -69,14 +69,22 @@ impl<C: Chunks> Elements<'_, C> {
             if let Some(chunk) = cache.change(id, &part.start) {
                 put_runs(dataset, part, from, chunk);
             }
+            if self.chunks.is_concurrent() {
+                cache.note(id, &part.start, &part.runs);
+            }
             cache.trim(self.chunks, self.filters)?.into_iter().for_each(|id| self.listings.changed(id));
         }
         Ok(())
     }
 
-    /// Returns the elements of a chunk that is stored, or those of a chunk that was never written.
+    /// Returns the elements of a chunk that is stored, or those of a chunk that was never written. If other processes
+    /// write too, the stored elements are those of the moment when the chunk is stored again: they are not read now.
     fn partial_chunk(&self, id: C::Id, dataset: &Dataset, start: &[u64]) -> Result<Charged<Vec<u8>>> {
-        match self.chunks.stored(id, dataset, &[start])?.pop().flatten() {
+        let stored = match self.chunks.is_concurrent() {
+            true => None,
+            false => self.chunks.stored(id, dataset, &[start])?.pop().flatten(),
+        };
+        match stored {
             Some((mask, stored)) => self.undone(dataset, mask, &stored),
             None => {
                 let mut chunk = self.budget.zeroed(dataset.chunk_bytes(), "chunk")?;

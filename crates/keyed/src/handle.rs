@@ -14,13 +14,8 @@ use crate::mapping::Mapping;
 use crate::{ObjectHeader, Shared, descriptors};
 
 /// The capabilities of containers on keys: everything in the model but times, external raw data and virtual datasets.
-pub const CAPABILITY: Capability = Capability {
-    times: false,
-    external_data: false,
-    virtual_datasets: false,
-    refresh: false,
-    ..Capability::ALL
-};
+pub const CAPABILITY: Capability =
+    Capability { times: false, external_data: false, virtual_datasets: false, ..Capability::ALL };
 
 /// One handle of an open container.
 #[derive(Debug)]
@@ -94,6 +89,17 @@ impl<M: Mapping> Handle<M> {
     /// Returns `NotFound` if there is no such object, and `Corrupt` if its header cannot be decoded.
     pub fn header(&self, token: Token) -> Result<Arc<ObjectHeader<M>>> {
         self.header_of(M::id(token)?)
+    }
+
+    /// Forgets what is cached of an object: the next read sees what other processes committed.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if the object does not exist any more.
+    pub(crate) fn refresh(&self, token: Token) -> Result<()> {
+        let id = M::id(token)?;
+        self.mapping().refresh()?;
+        self.shared.forget_header(id);
+        self.header_of(id).map(drop)
     }
 
     pub(crate) fn header_of(&self, id: M::Id) -> Result<Arc<ObjectHeader<M>>> {

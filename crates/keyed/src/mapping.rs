@@ -97,6 +97,11 @@ pub trait Objects: Identities {
     /// Makes all changes durable and, if the container is shared with other processes, sees theirs.
     fn flush(&self) -> Result<()>;
 
+    /// From now on reads see what other processes committed before this call.
+    fn refresh(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Prepares the last flush of a container that is closed, for example by returning reserved numbers.
     fn before_close(&self) -> Result<()> {
         Ok(())
@@ -136,8 +141,9 @@ pub trait Objects: Identities {
         attributes: &[Arc<AttributeHeader<Self>>],
     ) -> Result<()>;
 
-    /// Stores the new extent of a dataset, whose chunks were cut to it.
-    fn put_extent(&self, header: &ObjectHeader<Self>, resized: &Dataset) -> Result<()>;
+    /// Stores the new extent of a dataset, whose chunks were cut to it. Returns whether it was stored: not if another
+    /// process changed the extent since the header was read.
+    fn put_extent(&self, header: &ObjectHeader<Self>, resized: &Dataset) -> Result<bool>;
 
     /// Returns the reference count of an object: its hard links, and the users of a committed datatype.
     ///
@@ -323,7 +329,7 @@ pub trait Attributes: Objects {
 
 /// Chunks of datasets. A chunk of a dataset without filters holds elements, of which any may be absent; one of a dataset
 /// with filters holds one value.
-pub trait Chunks: Identities {
+pub trait Chunks: Objects {
     /// Whether filtered chunks are stored in blobs, which [`Chunks::chunk_blobs`] names.
     const HAS_CHUNK_BLOBS: bool = false;
 
@@ -341,6 +347,21 @@ pub trait Chunks: Identities {
 
     /// Returns filtered chunks as stored; `None` for each that is not stored.
     fn stored(&self, id: Self::Id, dataset: &Dataset, starts: &[&[u64]]) -> Result<Vec<Option<StoredChunk>>>;
+    /// Replaces one filtered chunk, for all processes at once, if it is still stored as `old` says. Returns whether it was.
+    ///
+    /// A store that no other process changes meanwhile replaces it in any case.
+    fn replace(
+        &self,
+        id: Self::Id,
+        dataset: &Dataset,
+        start: &[u64],
+        old: Option<&StoredChunk>,
+        new: StoredChunk,
+    ) -> Result<bool> {
+        let _ = old;
+        self.store(id, dataset, &[start], &[new]).map(|()| true)
+    }
+
     /// Replaces filtered chunks.
     fn store(&self, id: Self::Id, dataset: &Dataset, starts: &[&[u64]], chunks: &[StoredChunk])
     -> Result<()>;

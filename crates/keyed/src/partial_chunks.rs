@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use algorithms::partial_chunks;
+use algorithms::{partial_chunks, workers};
 use filters::Registry;
-use model::{Budget, Charge, Result};
+use model::selection::ChunkRun;
+use model::{Budget, Charge, Error, Result};
+use objects::Runs;
 
 use crate::elements::map;
 use crate::filtered::applied;
@@ -14,6 +16,10 @@ use crate::{Dataset, StoredChunk};
 
 /// Bytes of chunks in the cache.
 const BYTES_MAX: u64 = 64 << 20;
+/// Chunks that are merged at the same time: each waits for its store.
+const MERGES_AT_ONCE: usize = 8;
+/// Attempts to put elements into a chunk that other processes write too, before the write fails with `Busy`.
+const TRIES_MAX: usize = 1000;
 
 /// Filtered chunks that changed in part, of all datasets, by their first elements.
 #[derive(Debug)]
@@ -21,6 +27,8 @@ pub(crate) struct PartialChunks<Id> {
     cache: partial_chunks::PartialChunks<Id>,
     /// The datasets that have chunks in the cache, with their extents.
     datasets: HashMap<Id, Dataset>,
+    /// Elements of these chunks that were written here, if other processes may write the others.
+    written: HashMap<Id, HashMap<Vec<u64>, Runs>>,
     /// For the chunks in the cache.
     charge: Option<Charge>,
 }
@@ -28,11 +36,11 @@ pub(crate) struct PartialChunks<Id> {
 impl<Id: Copy + Ord + Hash> Default for PartialChunks<Id> {
     fn default() -> Self {
         let cache = partial_chunks::PartialChunks::new(BYTES_MAX);
-        PartialChunks { cache, datasets: HashMap::new(), charge: None }
+        PartialChunks { cache, datasets: HashMap::new(), written: HashMap::new(), charge: None }
     }
 }
 
-impl<Id: Copy + Ord + Hash> PartialChunks<Id> {
+impl<Id: Copy + Ord + Hash + Sync> PartialChunks<Id> {
     pub(crate) fn has(&self, id: Id, start: &[u64]) -> bool {
         self.cache.has(id, start)
     }
@@ -40,6 +48,13 @@ impl<Id: Copy + Ord + Hash> PartialChunks<Id> {
     /// Returns the elements of a chunk that is about to change, or `None` if it is not in the cache.
     pub(crate) fn change(&mut self, id: Id, start: &[u64]) -> Option<&mut [u8]> {
         self.cache.change(id, start)
+    }
+
+    /// Notes elements of a chunk that were written: those between them are other processes'.
+    pub(crate) fn note(&mut self, id: Id, start: &[u64], runs: &[ChunkRun]) {
+        let chunks = self.written.entry(id).or_default();
+        let written = chunks.entry(start.to_vec()).or_default();
+        runs.iter().for_each(|run| written.insert(run.chunk_offset, run.chunk_offset + run.len));
     }
 
     /// Puts a chunk into the cache.
@@ -66,14 +81,20 @@ impl<Id: Copy + Ord + Hash> PartialChunks<Id> {
 
     /// Drops a chunk that was replaced as a whole.
     pub(crate) fn remove(&mut self, id: Id, start: &[u64]) {
-        self.cache.remove(id, start);
+        self.forget_chunk(id, start);
         self.uncharge();
+    }
+
+    fn forget_chunk(&mut self, id: Id, start: &[u64]) {
+        self.cache.remove(id, start);
+        self.written.get_mut(&id).map(|chunks| chunks.remove(start));
     }
 
     /// Drops the chunks of a dataset.
     pub(crate) fn forget(&mut self, id: Id) {
         self.cache.remove_dataset(id);
         self.datasets.remove(&id);
+        self.written.remove(&id);
         self.uncharge();
     }
 
@@ -108,7 +129,7 @@ impl<Id: Copy + Ord + Hash> PartialChunks<Id> {
         let oldest = self.cache.oldest();
         for (id, old) in &oldest {
             self.store(chunks, filters, *id, &old.changed)?;
-            old.changed.iter().chain(&old.unchanged).for_each(|start| self.cache.remove(*id, start));
+            old.changed.iter().chain(&old.unchanged).for_each(|start| self.forget_chunk(*id, start));
         }
         self.uncharge();
         Ok(oldest.into_iter().map(|(id, _)| id).collect())
@@ -126,12 +147,21 @@ impl<Id: Copy + Ord + Hash> PartialChunks<Id> {
         let Some(cached) = self.cache.take(id, starts) else { return Ok(()) };
         let elements = |start: &Vec<u64>| cached.get(start).map_or(&[][..], |chunk| chunk.elements());
         let is_serial = filters.is_serial(&::filters::pipeline::stages(dataset.filters()));
-        let bytes = if is_serial { 0 } else { starts.len().saturating_mul(dataset.chunk_bytes()) };
-        let made = map(starts.iter().collect(), bytes, |start| {
-            applied(filters, dataset, dataset.is_inside(start), elements(start))
-        });
-        let at: Vec<&[u64]> = starts.iter().map(Vec::as_slice).collect();
-        let stored = made.and_then(|made: Vec<StoredChunk>| chunks.store(id, dataset, &at, &made));
+        let stored = if chunks.is_concurrent() {
+            let written = self.written.get(&id);
+            let threads = if is_serial { 1 } else { starts.len().min(MERGES_AT_ONCE) };
+            workers::each(starts.iter().map(Ok), threads, |start, _| {
+                let runs = written.and_then(|chunks| chunks.get(start)).map_or(&[][..], Runs::as_slice);
+                merge(chunks, filters, (id, dataset, start), elements(start), runs)
+            })
+        } else {
+            let bytes = if is_serial { 0 } else { starts.len().saturating_mul(dataset.chunk_bytes()) };
+            let made = map(starts.iter().collect(), bytes, |start| {
+                applied(filters, dataset, dataset.is_inside(start), elements(start))
+            });
+            let at: Vec<&[u64]> = starts.iter().map(Vec::as_slice).collect();
+            made.and_then(|made: Vec<StoredChunk>| chunks.store(id, dataset, &at, &made))
+        };
         self.cache.put_back(id, cached, if stored.is_ok() { starts } else { &[] });
         stored
     }
@@ -140,4 +170,35 @@ impl<Id: Copy + Ord + Hash> PartialChunks<Id> {
     pub(crate) fn datasets(&self) -> Vec<Id> {
         self.datasets.keys().copied().collect()
     }
+}
+
+/// Stores runs of elements of a chunk over what is stored, and leaves the elements between them as other processes write
+/// them meanwhile.
+///
+/// # Errors
+/// Returns `Busy` if other processes are faster all the time.
+fn merge<C: Chunks>(
+    chunks: &C,
+    filters: &Registry,
+    (id, dataset, start): (C::Id, &Dataset, &[u64]),
+    elements: &[u8],
+    runs: &[(u64, u64)],
+) -> Result<()> {
+    let element_bytes = dataset.element_bytes();
+    for _ in 0..TRIES_MAX {
+        let old = chunks.stored(id, dataset, &[start])?.pop().flatten();
+        let mut chunk = dataset.filled();
+        if let Some((mask, stored)) = &old {
+            ::filters::pipeline::undo(filters, dataset.filters(), *mask, stored, &mut chunk)?;
+        }
+        for (first, end) in runs {
+            let range = *first as usize * element_bytes..*end as usize * element_bytes;
+            chunk[range.clone()].copy_from_slice(&elements[range]);
+        }
+        let new = applied(filters, dataset, dataset.is_inside(start), &chunk)?;
+        if chunks.replace(id, dataset, start, old.as_ref(), new)? {
+            return Ok(());
+        }
+    }
+    Err(Error::busy("write elements").with("tries", TRIES_MAX))
 }

@@ -37,6 +37,18 @@ impl Dataset {
     }
 }
 
+/// Attempts to change an extent that other processes change too, before the change fails with `Busy`.
+const TRIES_MAX: usize = 1000;
+
+/// Returns the extent that `wanted` asks for where `seen` became `stored` meanwhile.
+fn merged(seen: &[u64], wanted: &[u64], stored: &[u64]) -> Vec<u64> {
+    if seen.len() != wanted.len() || stored.len() != wanted.len() {
+        return wanted.to_vec();
+    }
+    let dims = wanted.iter().zip(seen).zip(stored);
+    dims.map(|((wanted, seen), stored)| if wanted < seen { *wanted } else { *wanted.max(stored) }).collect()
+}
+
 /// Returns the elements of a chunk that are outside of the extent, as ranges.
 fn outside(shape: &[u64], inside: &[u64]) -> Result<Vec<Range<u64>>> {
     let (mut ranges, mut end) = (Vec::new(), 0);
@@ -54,18 +66,31 @@ fn outside(shape: &[u64], inside: &[u64]) -> Result<Vec<Range<u64>>> {
 }
 
 impl<M: Mapping> Handle<M> {
-    /// Changes the extent of a dataset.
+    /// Changes the extent of a dataset. A dimension that grows here keeps what other processes made of it meanwhile, if
+    /// that is more.
+    ///
+    /// # Errors
+    /// Returns `Busy` if other processes change the extent all the time.
     pub(crate) fn resize(&self, id: M::Id, dims: &[u64]) -> Result<()> {
         let _lock = self.lock_write(id);
         self.shared.elements().flush(id)?;
-        let header = self.header_of(id)?;
-        let dataset = header.dataset()?;
-        let Some(resized) = dataset.resized(dims)? else { return Ok(()) };
-        self.cut(id, dataset, &resized)?;
-        self.mapping().put_extent(&header, &resized)?;
-        let (location, body) = (header.location, Body::Dataset(resized));
-        self.shared.cache_header(Arc::new(ObjectHeader { id, location, body }));
-        Ok(())
+        let seen = self.header_of(id)?.dataset()?.info.space.dims().to_vec();
+        for _ in 0..TRIES_MAX {
+            if self.mapping().is_concurrent() {
+                self.shared.forget_header(id);
+            }
+            let header = self.header_of(id)?;
+            let dataset = header.dataset()?;
+            let wanted = merged(&seen, dims, dataset.info.space.dims());
+            let Some(resized) = dataset.resized(&wanted)? else { return Ok(()) };
+            self.cut(id, dataset, &resized)?;
+            if self.mapping().put_extent(&header, &resized)? {
+                let (location, body) = (header.location, Body::Dataset(resized));
+                self.shared.cache_header(Arc::new(ObjectHeader { id, location, body }));
+                return Ok(());
+            }
+        }
+        Err(Error::busy("resize dataset").with("tries", TRIES_MAX))
     }
 
     /// Removes the elements outside of a new extent, with their blobs. The elements are locked, and no chunk of the

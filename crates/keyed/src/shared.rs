@@ -149,12 +149,17 @@ impl<M: Mapping> Shared<M> {
         self.partial_chunks.lock().forget(dataset);
     }
 
-    /// Drops everything that is cached of an object that was removed.
-    pub fn forget(&self, id: M::Id) {
+    /// Drops what is cached of an object's header and listings. Chunks that changed in part stay.
+    pub(crate) fn forget_header(&self, id: M::Id) {
         self.forget_recent_attribute();
-        self.forget_partial_chunks(id);
         self.headers.lock().remove(&id);
         self.listings.changed(id);
+    }
+
+    /// Drops everything that is cached of an object that was removed.
+    pub fn forget(&self, id: M::Id) {
+        self.forget_partial_chunks(id);
+        self.forget_header(id);
     }
 
     /// Drops everything that is cached of what is stored: it may have changed.

@@ -230,13 +230,13 @@ impl Objects for IodMapping {
         Ok(())
     }
 
-    fn put_extent(&self, header: &ObjectHeader<Self>, resized: &Dataset) -> Result<()> {
+    fn put_extent(&self, header: &ObjectHeader<Self>, resized: &Dataset) -> Result<bool> {
         let mut batch = Batch::new();
         batch.put(header.location.metadata, DATASPACE, encode::space(&resized.info.space)?);
         if let Some(len) = array_of(resized).dims.first() {
             batch.resize(header.id, *len);
         }
-        self.apply_batch(&batch, "resize dataset")
+        self.apply_batch(&batch, "resize dataset").map(|()| true)
     }
 
     fn references(&self, changes: &Changes, id: Id) -> Result<u64> {

@@ -4,14 +4,24 @@ use std::ops::Range;
 
 use keyed::{ChunkRead, ChunkWrite, Chunks, Dataset, During, Objects, StoredChunk, fetched};
 use model::{Error, Result};
-use objects::{Change, Fetch, ObjectId, Phase, Size, Update};
+use objects::{Change, Condition, Fetch, ObjectId, Phase, Size, Update};
 
 use crate::ObjectMapping;
 use crate::keys::{self, ELEMENTS, FILTER_MASK};
 use crate::listing::each_dkey;
+use crate::mapping::unless_changed;
 
 fn dkeys_of(starts: &[&[u64]]) -> Vec<Vec<u8>> {
     starts.iter().map(|start| keys::chunk(start)).collect()
+}
+
+/// Returns the changes that store a chunk. `mask` is its filter mask as it is stored.
+fn chunk_changes<'a>((mask, bytes): &'a StoredChunk, stored: &'a [u8; 4]) -> [Change<'a>; 2] {
+    let mask = match mask {
+        0 => Change::Punch(FILTER_MASK),
+        _ => Change::Single(FILTER_MASK, stored),
+    };
+    [Change::Single(ELEMENTS, bytes), mask]
 }
 
 fn mask_of(stored: Option<Vec<u8>>) -> Result<u32> {
@@ -87,6 +97,24 @@ impl Chunks for ObjectMapping {
         Ok(chunks)
     }
 
+    fn replace(
+        &self,
+        id: ObjectId,
+        _dataset: &Dataset,
+        start: &[u64],
+        old: Option<&StoredChunk>,
+        new: StoredChunk,
+    ) -> Result<bool> {
+        let (dkey, mask) = (keys::chunk(start), new.0.to_le_bytes());
+        let conditions = [match old {
+            Some((_, bytes)) => Condition::Equals(ELEMENTS, bytes),
+            None => Condition::Absent(ELEMENTS),
+        }];
+        let (changes, phase) = (chunk_changes(&new, &mask), Phase::Content);
+        let update = Update { object: id, dkey: &dkey, changes: &changes, conditions: &conditions, phase };
+        unless_changed(self.store.update_now(&update), "write elements")
+    }
+
     fn store(
         &self,
         id: ObjectId,
@@ -95,13 +123,7 @@ impl Chunks for ObjectMapping {
         chunks: &[StoredChunk],
     ) -> Result<()> {
         let masks: Vec<[u8; 4]> = chunks.iter().map(|(mask, _)| mask.to_le_bytes()).collect();
-        let changes = chunks.iter().zip(&masks).map(|((mask, bytes), stored)| {
-            let mask = match mask {
-                0 => Change::Punch(FILTER_MASK),
-                _ => Change::Single(FILTER_MASK, stored),
-            };
-            vec![Change::Single(ELEMENTS, bytes), mask]
-        });
+        let changes = chunks.iter().zip(&masks).map(|(chunk, mask)| chunk_changes(chunk, mask).to_vec());
         self.update_chunks(id, &dkeys_of(starts), &changes.collect::<Vec<_>>())
     }
 

@@ -26,6 +26,15 @@ pub struct ObjectMapping {
     pub(crate) last_dataset: LastEncoded<Arc<DatasetInfo>>,
 }
 
+/// Returns whether a change with conditions was made: not if another process changed the same before.
+pub(crate) fn unless_changed(changed: objects::Result<()>, operation: &str) -> Result<bool> {
+    match changed {
+        Ok(()) => Ok(true),
+        Err(objects::Error::Condition(_)) => Ok(false),
+        Err(error) => Err(stored(operation, &error)),
+    }
+}
+
 impl ObjectMapping {
     /// Writes the root group and the global metadata of a new container, and makes them durable.
     pub(crate) fn create(store: Arc<dyn Store>, is_concurrent: bool, create: &FileCreate) -> Result<Self> {
@@ -158,6 +167,10 @@ impl Objects for ObjectMapping {
         }
     }
 
+    fn refresh(&self) -> Result<()> {
+        self.store.refresh().during("refresh object")
+    }
+
     fn read_header(&self, id: ObjectId, limits: &Limits) -> Result<ObjectHeader<Self>> {
         self.load_header(id, limits)
     }
@@ -194,9 +207,13 @@ impl Objects for ObjectMapping {
         self.store.punch_object(header.id, Phase::Removal).during("remove object")
     }
 
-    fn put_extent(&self, header: &ObjectHeader<Self>, resized: &Dataset) -> Result<()> {
-        let bytes = encode::space(&resized.info.space)?;
-        self.update_header(header.id, &[Change::Single(DATASPACE, &bytes)])
+    fn put_extent(&self, header: &ObjectHeader<Self>, resized: &Dataset) -> Result<bool> {
+        let (old, new) = (encode::space(&header.dataset()?.info.space)?, encode::space(&resized.info.space)?);
+        let (changes, conditions) = ([Change::Single(DATASPACE, &new)], [Condition::Equals(DATASPACE, &old)]);
+        let phase = Phase::Description;
+        let update =
+            Update { object: header.id, dkey: INTERNAL, changes: &changes, conditions: &conditions, phase };
+        unless_changed(self.update_counted(&update), "resize dataset")
     }
 
     fn references(&self, (): &(), id: ObjectId) -> Result<u64> {

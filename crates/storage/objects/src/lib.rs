@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 pub use error::{Error, Result};
 pub use id::{ContainerId, ObjectId};
+pub use runs::{Run, Runs};
 
 /// How a container is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Which records are there: runs in order that neither touch nor overlap.
 
 /// First record and one past the last.
-pub(crate) type Run = (u64, u64);
+pub type Run = (u64, u64);
 
 /// A set of records as runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Runs(Vec<Run>);
+pub struct Runs(Vec<Run>);
 
 impl Runs {
     /// Returns one run.
@@ -17,7 +17,7 @@ impl Runs {
         self.0.is_empty()
     }
 
-    pub(crate) fn as_slice(&self) -> &[Run] {
+    pub fn as_slice(&self) -> &[Run] {
         &self.0
     }
 
@@ -32,7 +32,7 @@ impl Runs {
     }
 
     /// Adds records.
-    pub(crate) fn insert(&mut self, start: u64, end: u64) {
+    pub fn insert(&mut self, start: u64, end: u64) {
         if start >= end {
             return;
         }
