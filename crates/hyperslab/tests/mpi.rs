@@ -41,6 +41,7 @@ fn main() {
         match parts[0] {
             "random" => random::program(&comm, &scratch, number).expect("the program ends well"),
             "features" => features::program(&comm, &scratch).expect("the program ends well"),
+            "cluster" => features::own_program(&comm, &scratch).expect("the program ends well"),
             "theirs" => theirs::change(&comm, &scratch).expect("the program ends well"),
             _ => killed(comm, &scratch, number),
         }
@@ -51,6 +52,8 @@ fn main() {
         Trial::test("random_programs_of_four_processes", || check_random(4)),
         Trial::test("everything_is_written_by_two_processes", || check_features(2)),
         Trial::test("everything_is_written_by_four_processes", || check_features(4)),
+        Trial::test("everything_is_written_to_a_cluster_by_two_processes", || check_cluster(2)),
+        Trial::test("everything_is_written_to_a_cluster_by_four_processes", || check_cluster(4)),
         Trial::test("a_file_that_libhdf5_wrote_in_parallel_is_changed_in_parallel", check_theirs),
         Trial::test("a_process_that_is_killed_leaves_the_last_commit", check_killed),
     ];
@@ -92,6 +95,29 @@ fn check_features(processes: usize) -> std::result::Result<(), Failed> {
     let scratch = Scratch::new(&format!("mpi-features-{processes}"));
     if run_well(processes, &format!("features 0 {}", scratch.path().display()))? {
         others_agree(&scratch, features::CHECK);
+    }
+    Ok(())
+}
+
+/// Every process opens the container on Ceph for itself.
+fn check_cluster(processes: usize) -> std::result::Result<(), Failed> {
+    let conf = std::env::var("HYPERSLAB_CEPH_CONF").ok().filter(|_| cfg!(feature = "rados"));
+    let Some(conf) = conf else {
+        eprintln!("skipped: HYPERSLAB_CEPH_CONF names no cluster, or the feature rados is off");
+        return Ok(());
+    };
+    let location = format!("object+rados:p3/mpi-{processes}-{}?conf={conf}", std::process::id());
+    if run_well(processes, &format!("cluster 0 {location}"))? {
+        let file = File::open(&location)?;
+        for name in ["contiguous", "chunked"] {
+            let values = file.dataset(name)?.read_raw::<i32>()?;
+            // The last columns are no one's where the number of ranks does not divide that of the columns.
+            assert!(
+                values.iter().enumerate().all(|(n, value)| *value == -(n as i32) || n % 30 >= 28),
+                "{name}"
+            );
+        }
+        assert_eq!(file.dataset("names")?.read_raw::<String>()?.len(), processes);
     }
     Ok(())
 }

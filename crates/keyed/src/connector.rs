@@ -61,6 +61,12 @@ pub trait Engines: Debug + Default + Send + Sync {
     /// Returns the location of the container at a path on any engine, or `None` if there is none.
     fn find(&self, path: &str) -> Result<Option<Self::Location>>;
 
+    /// Returns whether several processes may write to a container of an engine at the same time.
+    fn is_concurrent(engine: Option<&str>) -> bool {
+        let _ = engine;
+        false
+    }
+
     /// Locks a path until the returned file is closed, so that others cannot create a container there.
     fn lock(&self, engine: Option<&str>, path: &str) -> Option<File> {
         let _ = (engine, path);
@@ -147,6 +153,10 @@ where
             None => vol::places::check_can_create_folders(&to_path(op.path)),
             Some(_) => Ok(()),
         }
+    }
+
+    fn is_concurrent(&self, engine: Option<&str>) -> bool {
+        E::is_concurrent(engine)
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {

@@ -11,7 +11,7 @@ use vol::{
 };
 
 use crate::container::ParallelContainer;
-use crate::group::{Group, GroupParts};
+use crate::group::{Group, GroupParts, Sharing};
 use crate::opened::Opened;
 use crate::ranks::{Call, ConnectorCall, Ranks, hash_of, of_first};
 
@@ -22,8 +22,8 @@ const KEPT_BYTES_MAX: u64 = 256 << 20;
 pub(crate) struct ParallelConnector {
     inner: Arc<dyn Connector>,
     ranks: Ranks,
-    /// Every rank opens a container by itself, and sees what the others change.
-    is_shared: bool,
+    /// Containers are behind a server.
+    is_served: bool,
 }
 
 /// Returns what must be the same in all ranks.
@@ -44,7 +44,7 @@ fn access_bytes(access: &vol::FileAccess) -> Result<Vec<u8>> {
 
 /// Returns an error for containers behind a server that do not look the same to all ranks: what waits to be sent, or was
 /// written past the server, is seen by one rank only.
-fn check_shared(path: &str, engine: Option<&str>) -> Result<()> {
+fn check_served(path: &str, engine: Option<&str>) -> Result<()> {
     let options = path.split_once('?').map_or("", |(_, options)| options);
     let problem = match engine {
         Some(engine) => format!("elements go past the server ({engine})"),
@@ -56,18 +56,27 @@ fn check_shared(path: &str, engine: Option<&str>) -> Result<()> {
 
 impl ParallelConnector {
     pub(crate) fn new(inner: Arc<dyn Connector>, comm: Arc<dyn Comm>) -> Self {
-        ParallelConnector { inner, ranks: Ranks(comm), is_shared: false }
+        ParallelConnector { inner, ranks: Ranks(comm), is_served: false }
     }
 
     pub(crate) fn shared(inner: Arc<dyn Connector>, comm: Arc<dyn Comm>) -> Self {
-        ParallelConnector { inner, ranks: Ranks(comm), is_shared: true }
+        ParallelConnector { inner, ranks: Ranks(comm), is_served: true }
     }
 
-    /// Returns an error if several ranks cannot write to containers of the connector.
+    fn sharing(&self, engine: Option<&str>) -> Sharing {
+        match self.is_served {
+            true => Sharing::Served,
+            false if self.inner.is_concurrent(engine) => Sharing::Concurrent,
+            false => Sharing::Led,
+        }
+    }
+
+    /// Returns an error if several ranks cannot write to a container.
     fn check_writable(&self, path: &str, engine: Option<&str>) -> Result<()> {
-        match self.is_shared {
-            true => check_shared(path, engine),
-            false => self.replicas().map(drop),
+        match self.sharing(engine) {
+            Sharing::Served => check_served(path, engine),
+            Sharing::Concurrent => Ok(()),
+            Sharing::Led => self.replicas().map(drop),
         }
     }
 
@@ -79,10 +88,11 @@ impl ParallelConnector {
         self.inner.replicas().ok_or_else(unsupported)
     }
 
-    fn container(&self, replica: Arc<dyn Replica>, access: &vol::FileAccess) -> Arc<dyn Container> {
+    fn container(&self, replica: Arc<dyn Replica>, op: &ContainerOpen<'_>) -> Arc<dyn Container> {
+        let access = op.access;
         Arc::new(ParallelContainer::new(Group::new(GroupParts {
             ranks: self.ranks.clone(),
-            is_shared: self.is_shared,
+            sharing: self.sharing(op.engine),
             replica,
             is_writable: access.access == Access::Write,
             options: access.parallel,
@@ -119,7 +129,7 @@ impl ParallelConnector {
             return Err(error);
         }
         let replica = replica.ok_or_else(|| Error::invalid("open container"))?;
-        Ok(self.container(replica, op.access))
+        Ok(self.container(replica, op))
     }
 
     /// Every rank opens the container for itself; `created` is what rank 0 made.
@@ -131,7 +141,9 @@ impl ParallelConnector {
         let opened = created.map_or_else(|| self.inner.open(op), Ok);
         let done = opened.as_ref().map(drop).map_err(Clone::clone);
         self.ranks.agree(Call::Connector(ConnectorCall::Follow), 0, 0, done)?;
-        Ok(self.container(Arc::new(Opened(opened?)), op.access))
+        let is_changed = op.access.access == Access::Write;
+        let needs_commit = is_changed && self.sharing(op.engine) == Sharing::Concurrent;
+        Ok(self.container(Arc::new(Opened { container: opened?, needs_commit }), op))
     }
 
     /// Rank 0 makes the container, and the others open it.
@@ -142,7 +154,7 @@ impl ParallelConnector {
     ) -> Result<Arc<dyn Container>> {
         let mut created = None;
         self.ranks.first_does(|| {
-            check_shared(op.path, op.engine)?;
+            self.check_writable(op.path, op.engine)?;
             created = Some(of_first(self.inner.create(op))?);
             Ok(Vec::new())
         })?;
@@ -168,21 +180,21 @@ impl Connector for ParallelConnector {
         // A new container can be written, whatever the access asked for.
         let access = &vol::FileAccess { access: Access::Write, ..op.access.clone() };
         let open = ContainerOpen { path: op.path, engine: op.engine, access, registry: op.registry };
-        match self.is_shared {
-            true => self.create_shared(op, &open),
-            false => self.begin(&open, |replicas| replicas.create(op)),
+        match self.sharing(op.engine) {
+            Sharing::Served | Sharing::Concurrent => self.create_shared(op, &open),
+            Sharing::Led => self.begin(&open, |replicas| replicas.create(op)),
         }
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
         self.ranks.agree(Call::Connector(ConnectorCall::Open), hash_of_open(op)?, 0, Ok(()))?;
-        match op.access.access {
-            Access::Read => self.open_each(op, None),
-            Access::Write if self.is_shared => {
-                check_shared(op.path, op.engine)?;
+        match (op.access.access, self.sharing(op.engine)) {
+            (Access::Read, _) => self.open_each(op, None),
+            (Access::Write, Sharing::Led) => self.begin(op, |replicas| replicas.open(op)),
+            (Access::Write, _) => {
+                self.check_writable(op.path, op.engine)?;
                 self.open_each(op, None)
             }
-            Access::Write => self.begin(op, |replicas| replicas.open(op)),
         }
     }
 

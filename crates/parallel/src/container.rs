@@ -10,7 +10,7 @@ use vol::{
     Collective, Container, ContainerInfo, Durability, Layer, OpDatasetCreate, OpRead, OpWrite, Operation,
 };
 
-use crate::group::Group;
+use crate::group::{Group, Sharing};
 use crate::ranks::{Call, hash_of, of_first};
 use crate::structure::Structure;
 
@@ -27,7 +27,12 @@ impl ParallelContainer {
 
     /// Every rank makes durable what it wrote; only then may a commit lead there.
     fn sync(&self, durability: Durability) -> Result<()> {
-        if durability == Durability::None || !self.group.is_writable || self.group.is_shared {
+        let is_needed = match self.group.sharing {
+            Sharing::Led => durability != Durability::None,
+            Sharing::Served => false,
+            Sharing::Concurrent => true,
+        };
+        if !is_needed || !self.group.is_writable {
             return Ok(());
         }
         self.group.ranks.end(0, self.group.replica.sync()).map(drop)
@@ -63,7 +68,7 @@ impl Layer for ParallelContainer {
     }
 
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
-        match self.group.is_shared {
+        match self.group.is_shared() {
             true => self.structure.dataset_create(op),
             false => self.structure.dataset_create(&allocated_early(op)),
         }

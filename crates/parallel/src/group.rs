@@ -10,13 +10,23 @@ use vol::{Container, ExtensionInfo, LeaderBytes, ParallelAccess, Replica};
 
 use crate::ranks::{Call, Ranks};
 
+/// How ranks share a container that they write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// Rank 0 leads, and the others follow.
+    Led,
+    /// Every rank has a session of its own with a server, and sees at once what the others change.
+    Served,
+    /// Every rank opens the container by itself, and sees after a commit what the others committed.
+    Concurrent,
+}
+
 /// One rank's part of a container.
 pub(crate) struct Group {
     pub(crate) ranks: Ranks,
     pub(crate) replica: Arc<dyn Replica>,
     pub(crate) is_writable: bool,
-    /// Every rank's own container takes writes, and the storage puts them in order.
-    pub(crate) is_shared: bool,
+    pub(crate) sharing: Sharing,
     /// Held while ranks do something together; shared by threads of this rank that read.
     pub(crate) turn: RwLock<()>,
     /// Why this rank can take part no more.
@@ -34,7 +44,7 @@ pub(crate) struct GroupParts {
     pub(crate) ranks: Ranks,
     pub(crate) replica: Arc<dyn Replica>,
     pub(crate) is_writable: bool,
-    pub(crate) is_shared: bool,
+    pub(crate) sharing: Sharing,
     pub(crate) options: ParallelAccess,
     pub(crate) kept_bytes_max: u64,
     pub(crate) extensions: &'static [ExtensionInfo],
@@ -83,8 +93,7 @@ fn from_message(bytes: &[u8]) -> Result<Message> {
 
 impl Group {
     pub(crate) fn new(parts: GroupParts) -> Arc<Group> {
-        let GroupParts { ranks, replica, is_writable, is_shared, options, kept_bytes_max, extensions } =
-            parts;
+        let GroupParts { ranks, replica, is_writable, sharing, options, kept_bytes_max, extensions } = parts;
         if options.elements_in_place {
             replica.write_in_place();
         }
@@ -92,7 +101,7 @@ impl Group {
             ranks,
             replica,
             is_writable,
-            is_shared,
+            sharing,
             turn: RwLock::new(()),
             broken: Mutex::new(None),
             is_closed: AtomicBool::new(false),
@@ -100,6 +109,11 @@ impl Group {
             kept_bytes_max,
             extensions,
         })
+    }
+
+    /// Returns whether every rank's own container takes writes, and the storage puts them in order.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.sharing != Sharing::Led
     }
 
     pub(crate) fn container(&self) -> &dyn Container {

@@ -1,13 +1,25 @@
-//! A container that every rank opened for itself, to read it or behind a server: there is nothing to lead or to follow.
+//! A container that every rank opened for itself: to read it, behind a server, or in a store that many processes write.
+//! There is nothing to lead or to follow.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use model::{Error, Result, Token};
-use vol::{ChunkGrid, Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
+use vol::{ChunkGrid, Container, Durability, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
 
 /// A container without a leader.
-pub(crate) struct Opened(pub(crate) Arc<dyn Container>);
+pub(crate) struct Opened {
+    pub(crate) container: Arc<dyn Container>,
+    /// Others see what this rank changed after a commit, and this rank what others changed.
+    pub(crate) needs_commit: bool,
+}
+
+impl Opened {
+    /// Lets others see what this rank changed, and sees what they changed.
+    fn exchange(&self) -> Result<()> {
+        if self.needs_commit { self.container.commit(Durability::None) } else { Ok(()) }
+    }
+}
 
 fn refused() -> Error {
     Error::denied("change container").with("problem", "every rank has its own")
@@ -15,15 +27,15 @@ fn refused() -> Error {
 
 impl Replica for Opened {
     fn container(&self) -> &Arc<dyn Container> {
-        &self.0
+        &self.container
     }
 
     fn changes(&self) -> Result<Vec<u8>> {
-        Ok(Vec::new())
+        self.exchange().map(|()| Vec::new())
     }
 
     fn apply(&self, _changes: &[u8]) -> Result<()> {
-        Ok(())
+        self.exchange()
     }
 
     fn place(&self, _op: &OpPlacement) -> Result<Placement> {
@@ -78,7 +90,7 @@ impl Replica for Opened {
     }
 
     fn end_write(&self) -> Result<()> {
-        Ok(())
+        self.exchange()
     }
 
     fn elements_changed(&self) -> Result<()> {
@@ -86,6 +98,6 @@ impl Replica for Opened {
     }
 
     fn sync(&self) -> Result<()> {
-        Ok(())
+        self.exchange()
     }
 }

@@ -36,7 +36,7 @@ type Written = (Vec<LeaderBytes>, Shipped);
 impl Group {
     /// Returns how elements get to the file.
     fn way(&self, write: &OpWrite<'_>) -> Result<Way> {
-        if self.is_shared {
+        if self.is_shared() {
             return Ok(Way::Own);
         }
         let op = OpPlacement { dataset: write.dataset, selection: write.selection.clone() };
@@ -329,8 +329,9 @@ impl Collective for Group {
         let hash = hash_of(dataset.0);
         let call = Call::Transfer(TransferCall::WriteValues);
         let handed = self.begin(call, hash, self.check_writable())?;
-        if self.is_shared {
+        if self.is_shared() {
             let written = write_values(self.container(), dataset, selection, values, &mut heap.clone());
+            let written = written.and_then(|()| self.replica.end_write());
             return self.ranks.end(0, handed.and(written)).map(drop);
         }
         let (bytes, references) = heap.parts();

@@ -86,6 +86,13 @@ pub trait Connector: Send + Sync {
         None
     }
 
+    /// Returns whether several processes may open a container of an engine for writing, each for itself and at the same time.
+    /// After a commit of its own, each sees what the others committed.
+    fn is_concurrent(&self, engine: Option<&str>) -> bool {
+        let _ = engine;
+        false
+    }
+
     /// Returns whether `open` would find a container of this connector there.
     fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool>;
 

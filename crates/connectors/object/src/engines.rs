@@ -90,6 +90,10 @@ impl Engines for ObjectEngines {
     const VALUE: u32 = 540;
     const ABOUT: &'static str = "objects with two levels of keys: embedded, or on Ceph (object+rados:)";
 
+    fn is_concurrent(engine: Option<&str>) -> bool {
+        engine == Some(RADOS)
+    }
+
     fn location(&self, engine: Option<&str>, path: &str) -> Result<ObjectLocation> {
         match engine {
             None => embedded(path),
