@@ -10,7 +10,7 @@ from ._creation import Options
 from ._types import type_of
 from .datasets import Dataset
 from .links import ExternalLink, HardLink, SoftLink
-from .references import Reference
+from ._reference import Reference
 
 
 class _Keys(KeysView):
