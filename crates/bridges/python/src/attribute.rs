@@ -126,13 +126,13 @@ impl Object {
     }
 
     /// The number of attributes.
-    fn attribute_count(&self) -> PyResult<u64> {
-        Ok(self.container().object_info(self.token).or_raise()?.attributes)
+    fn attribute_count(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.free(py, || self.container().object_info(self.token)).or_raise()?.attributes)
     }
 
     /// Whether there is an attribute of this name.
-    fn has_attribute(&self, name: &str) -> PyResult<bool> {
-        Ok(self.container().attribute_info(self.token, name).or_raise()?.is_some())
+    fn has_attribute(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        Ok(self.free(py, || self.container().attribute_info(self.token, name)).or_raise()?.is_some())
     }
 
     /// Type and shape of an attribute.
@@ -141,7 +141,7 @@ impl Object {
         py: Python<'py>,
         name: &str,
     ) -> PyResult<(Type, Option<Bound<'py, PyTuple>>)> {
-        let info = self.attribute(name).or_raise()?;
+        let info = self.free(py, || self.attribute(name)).or_raise()?;
         Ok((Type::from(info.datatype), shape_of(py, &info.space)?))
     }
 
@@ -217,8 +217,8 @@ impl Object {
     }
 
     /// Removes an attribute.
-    fn delete_attribute(&self, name: &str) -> PyResult<()> {
-        self.container().attribute_delete(self.token, name).or_raise()
+    fn delete_attribute(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.free(py, || self.container().attribute_delete(self.token, name)).or_raise()
     }
 }
 

@@ -56,9 +56,12 @@ impl Object {
     }
 
     /// The kind of the object at a path: 0 group, 1 dataset, 2 datatype, 3 map.
-    fn kind_at(&self, path: &str) -> PyResult<u8> {
-        let (session, token) = self.session.find(self.token, path).or_raise()?;
-        Ok(match Object::kind_of(&session, token).or_raise()? {
+    fn kind_at(&self, py: Python<'_>, path: &str) -> PyResult<u8> {
+        let find = || {
+            let (session, token) = self.session.find(self.token, path)?;
+            Object::kind_of(&session, token)
+        };
+        Ok(match self.free(py, find).or_raise()? {
             ObjectKind::Group => 0,
             ObjectKind::Dataset => 1,
             ObjectKind::Datatype => 2,
@@ -67,7 +70,13 @@ impl Object {
     }
 
     /// Creates a group; without a path it is anonymous.
-    fn create_group(&self, path: Option<&str>, track_order: bool, track_times: bool) -> PyResult<Object> {
+    fn create_group(
+        &self,
+        py: Python<'_>,
+        path: Option<&str>,
+        track_order: bool,
+        track_times: bool,
+    ) -> PyResult<Object> {
         let mut create =
             GroupCreate { object: object_create(track_order, track_times), ..GroupCreate::default() };
         if track_order {
@@ -78,17 +87,17 @@ impl Object {
             let token = parent.container().group_create(&OpGroupCreate { place, create })?;
             Ok(Object::new(parent.session.clone(), token))
         };
-        made().or_raise()
+        self.free(py, made).or_raise()
     }
 
     /// Whether the links of the group are in creation order.
-    fn is_ordered(&self) -> PyResult<bool> {
-        let info = self.container().group_info(self.token).or_raise()?;
+    fn is_ordered(&self, py: Python<'_>) -> PyResult<bool> {
+        let info = self.free(py, || self.container().group_info(self.token)).or_raise()?;
         Ok(info.create.link_order != CreationOrder::Untracked)
     }
 
     /// Commits a datatype.
-    fn commit_type(&self, path: Option<&str>, datatype: &Type) -> PyResult<Object> {
+    fn commit_type(&self, py: Python<'_>, path: Option<&str>, datatype: &Type) -> PyResult<Object> {
         let made = || {
             let (parent, place) = self.placed(path)?;
             let datatype = (*datatype.datatype).clone();
@@ -99,7 +108,7 @@ impl Object {
             })?;
             Ok(Object::new(parent.session.clone(), token))
         };
-        made().or_raise()
+        self.free(py, made).or_raise()
     }
 
     /// Copies an object of this or another file to a path of this group.
