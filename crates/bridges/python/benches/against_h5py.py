@@ -17,7 +17,7 @@ import numpy as np
 import hyperslab
 
 SHAPE, CHUNK = (4000, 4000), (250, 250)
-SECONDS_MAX, ROUNDS_MIN, ROUNDS_MAX = 12.0, 3, 9
+SECONDS_MAX, ROUNDS_MIN, ROUNDS_MAX = 12.0, 3, 25
 
 
 def field():
@@ -67,7 +67,7 @@ class Work:
     def deflated_read(self, library):
         """Read a deflated dataset."""
         with library.File(self.path("grid.h5")) as f:
-            return f["deflated"][:].sum()
+            return f["deflated"][:][::97, ::89].sum()
 
     def contiguous_read(self, library):
         """Read a contiguous dataset."""
@@ -124,11 +124,11 @@ class Work:
             return sum(found)
 
     def xarray_mean(self, library):
-        """Take the mean over time of a deflated variable with xarray."""
+        """Take the mean over time of a deflated variable with xarray and dask."""
         import xarray as xr
 
         engine = "h5netcdf" if library is h5py else "hyperslab"
-        with xr.open_dataset(self.path("weather.nc"), engine=engine) as dataset:
+        with xr.open_dataset(self.path("weather.nc"), engine=engine, chunks={}) as dataset:
             return round(float(dataset.t.mean("time").sum()), 1)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 def program() -> Path:
     """Return the path of the program: that of ``HYPERSLAB_COMMAND``, or the one in this package."""
     named = os.environ.get("HYPERSLAB_COMMAND")
-    return Path(named) if named else Path(__file__).parent / "bin" / ("hyperslab.exe" if os.name == "nt" else "hyperslab")
+    name = "hyperslab.exe" if os.name == "nt" else "hyperslab"
+    return Path(named) if named else Path(__file__).parent / "bin" / name
 
 
 def main() -> None:

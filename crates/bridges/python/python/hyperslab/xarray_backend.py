@@ -9,8 +9,10 @@ import os
 
 import numpy as np
 from xarray import Variable
-from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint, CachingFileManager, StoreBackendEntrypoint
-from xarray.backends import file_manager
+from xarray.backends import (
+    AbstractDataStore, BackendArray, BackendEntrypoint, CachingFileManager, StoreBackendEntrypoint,
+    file_manager,
+)
 from xarray.core import indexing
 
 from ._base import is_hdf5
