@@ -51,6 +51,15 @@ fn version(name: &str) -> PyResult<LibVersion> {
     })
 }
 
+/// Returns what `best-effort`, `true` or `false` stands for.
+pub(crate) fn locking(name: &str) -> Locking {
+    match name {
+        "best-effort" => Locking::BestEffort,
+        "true" => Locking::Required,
+        _ => Locking::Off,
+    }
+}
+
 fn durability(name: &str) -> PyResult<Durability> {
     Ok(match name {
         "full" => Durability::Full,
@@ -88,11 +97,7 @@ impl OpenOptions {
         if let Some(name) = &self.durability {
             all.durability = durability(name)?;
         }
-        all.locking = match self.locking.as_deref() {
-            None | Some("best-effort") => Locking::BestEffort,
-            Some("true") => Locking::Required,
-            Some(_) => Locking::Off,
-        };
+        all.locking = self.locking.as_deref().map_or(Locking::BestEffort, locking);
         Ok(all)
     }
 

@@ -2,7 +2,7 @@
 
 use hyperslab::plist::{CreationOrder, GroupCreate, ObjectCreate};
 use hyperslab::vol::algorithms::copy::{self, CopyContext};
-use hyperslab::vol::{CopyOptions, OpDatatypeCommit, OpGroupCreate, OpObjectCopy};
+use hyperslab::vol::{Access, CopyOptions, OpDatatypeCommit, OpGroupCreate, OpObjectCopy};
 use hyperslab::{ObjectKind, Result, Token};
 use pyo3::prelude::*;
 
@@ -45,6 +45,28 @@ impl Object {
     fn open(&self, py: Python<'_>, path: &str) -> PyResult<Opened> {
         py.detach(|| {
             let (session, token) = self.session.find(self.token, path)?;
+            opened(session, token)
+        })
+        .or_raise()
+    }
+
+    /// Opens the object at a path; files behind external links are opened as these options say, or as this one was.
+    fn open_external(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        write: Option<bool>,
+        swmr: Option<bool>,
+        locking: Option<&str>,
+    ) -> PyResult<Opened> {
+        let mut access = self.session.access.clone();
+        if let Some(write) = write {
+            access.access = if write { Access::Write } else { Access::Read };
+        }
+        access.swmr = swmr.unwrap_or(access.swmr);
+        access.locking = locking.map_or(access.locking, crate::file::locking);
+        py.detach(|| {
+            let (session, token) = self.session.find_with(self.token, path, &access)?;
             opened(session, token)
         })
         .or_raise()

@@ -68,6 +68,19 @@ impl Session {
     /// # Errors
     /// Returns `NotFound` if the path leads nowhere, and `Limit` if it goes through too many links.
     pub(crate) fn find(self: &Arc<Self>, from: Token, path: &str) -> Result<(Arc<Session>, Token)> {
+        self.find_with(from, path, &self.access)
+    }
+
+    /// Returns the object that a path leads to; `external` says how other files are opened.
+    ///
+    /// # Errors
+    /// Returns those of [`Session::find`].
+    pub(crate) fn find_with(
+        self: &Arc<Self>,
+        from: Token,
+        path: &str,
+        external: &FileAccess,
+    ) -> Result<(Arc<Session>, Token)> {
         let traversals_max = self.access.limits.link_traversals_max;
         let mut session = self.clone();
         let mut op = OpLookup { from, path: path.to_owned(), traversals_max };
@@ -75,7 +88,7 @@ impl Session {
             match path::lookup(&*session.container, &op)? {
                 Lookup::Object(token) => return Ok((session, token)),
                 Lookup::External { file, path } => {
-                    session = session.external(&file)?;
+                    session = session.external(&file, external)?;
                     (op.from, op.path) = (session.root, path);
                 }
                 Lookup::User { class, .. } => {
@@ -87,16 +100,15 @@ impl Session {
     }
 
     /// Opens the file that an external link leads to: to change it where this one can be changed and it is possible.
-    fn external(&self, file: &str) -> Result<Arc<Session>> {
+    fn external(&self, file: &str, access: &FileAccess) -> Result<Arc<Session>> {
         let location = resolver::find(file, &self.location)?;
         let open = |access: &FileAccess| {
             let container = self.registry.open(&location, access)?;
             Session::new(container, self.registry.clone(), &location, access.clone())
         };
-        match open(&self.access) {
+        match open(access) {
             Err(error) if matches!(error.kind(), Kind::Denied | Kind::Busy | Kind::Io) => {
-                let access = hyperslab::vol::Access::Read;
-                open(&FileAccess { access, ..self.access.clone() })
+                open(&FileAccess { access: hyperslab::vol::Access::Read, ..access.clone() })
             }
             opened => opened,
         }
