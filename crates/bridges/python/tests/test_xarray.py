@@ -138,3 +138,12 @@ def test_what_is_not_there_is_an_error(tmp_path, weather):
         xr.open_dataset(weather, engine="hyperslab", group="none")
     with pytest.raises(OSError):
         xr.open_dataset(b"garbage", engine="hyperslab")
+
+
+def test_groups_that_lead_to_one_another_are_read_once(tmp_path):
+    path = tmp_path / "loop.h5"
+    with h5py.File(path, "w") as f:
+        f["a/b/x"] = [1, 2]
+        f["a/b/up"], f["a/again"] = f["a"], f["a/b"]
+    assert set(xr.open_groups(path, engine="hyperslab")) == {"/", "/a", "/a/again"}
+    assert len(hyperslab.references(path)["refs"]) == 9

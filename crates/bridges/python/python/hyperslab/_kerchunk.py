@@ -129,7 +129,8 @@ class _Export:
     def group(self, group):
         """Return the references of a group and of all below."""
         start = len(group.name.rstrip("/")) + 1
-        self._group(NetcdfGroup(group), start)
+        for one in NetcdfGroup(group).walk():
+            self._group(one, start)
         return {"version": 1, "refs": self._refs}
 
     def _group(self, netcdf, start):
@@ -139,8 +140,6 @@ class _Export:
         self._refs[f"{prefix}.zattrs"] = json.dumps(_plain(attributes_of(netcdf.group)))
         for name, variable in netcdf.variables.items():
             self._variable(f"{prefix}{name}", variable)
-        for name in netcdf.groups:
-            self._group(NetcdfGroup(netcdf.group[name], netcdf), start)
 
     def _variable(self, path, variable):
         try:

@@ -87,6 +87,18 @@ class NetcdfGroup:
                 self.types[found._type] = name
         return datasets
 
+    def walk(self):
+        """Yield this group and all below, each once, whatever links lead to it."""
+        seen, stack = set(), [self]
+        while stack:
+            one = stack.pop()
+            core = one.group._live()
+            key = (core.location, bytes(core.token))
+            if key not in seen:
+                seen.add(key)
+                yield one
+                stack += [NetcdfGroup(one.group[name], one) for name in reversed(one.groups)]
+
     def dimension(self, name):
         """Return a dimension of this group or of the nearest parent that has it; ``None`` without."""
         if name in self.dimensions:

@@ -119,10 +119,8 @@ class HyperslabStore(AbstractDataStore):
 
     def children(self):
         """Yield the path of the group and its store, then those of all groups below."""
-        yield self._netcdf.group.name, self
-        for name in self._netcdf.groups:
-            inner = NetcdfGroup(self._netcdf.group[name], self._netcdf)
-            yield from HyperslabStore(self._manager, inner, self._source).children()
+        for netcdf in self._netcdf.walk():
+            yield netcdf.group.name, HyperslabStore(self._manager, netcdf, self._source)
 
     def get_variables(self):
         """Return the variables by name."""

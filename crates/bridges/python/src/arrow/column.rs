@@ -53,8 +53,8 @@ impl Column {
     pub(crate) fn in_array(self, dims: &[u64]) -> Result<Column> {
         dims.iter().rev().try_fold(self, |inner, &len| {
             let too_long = || Error::limit("make Arrow array").with("elements", len);
-            let count = u32::try_from(len).map_err(|_| too_long())?;
-            let memory = Datatype::array(&[count], inner.memory.clone());
+            let count = i32::try_from(len).map_err(|_| too_long())?;
+            let memory = Datatype::array(&[count as u32], inner.memory.clone());
             Ok(Column { memory, kind: ColumnKind::Array(count as usize, Box::new(inner)) })
         })
     }
