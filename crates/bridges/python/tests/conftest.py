@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1]
 sys.path.insert(0, str(PACKAGE / "python"))
 
-collect_ignore = ["h5py_shim", "h5py_suite.py", "xarray_suite.py"]
+collect_ignore = ["h5py_shim", "h5py_suite.py", "xarray_suite.py", "check_wheel.py"]
 
 
 def _install_entry_points(folder):
