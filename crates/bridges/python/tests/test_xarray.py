@@ -1,7 +1,11 @@
 """The backend of xarray, against xarray's own engines on libhdf5 and the netCDF library."""
 
+import functools
+import http.server
 import io
 import pickle
+import threading
+from pathlib import Path
 
 import h5py
 import netCDF4
@@ -147,3 +151,41 @@ def test_groups_that_lead_to_one_another_are_read_once(tmp_path):
         f["a/b/up"], f["a/again"] = f["a"], f["a/b"]
     assert set(xr.open_groups(path, engine="hyperslab")) == {"/", "/a", "/a/again"}
     assert len(hyperslab.references(path)["refs"]) == 9
+
+
+class Ranges(http.server.SimpleHTTPRequestHandler):
+    """A server of files that answers requests for ranges, and counts the bytes that it sends."""
+
+    sent = 0
+
+    def do_GET(self):
+        """Send a range of a file."""
+        content = Path(self.directory, self.path[1:]).read_bytes()
+        wanted = self.headers.get("Range")
+        first, last = (wanted.removeprefix("bytes=").split("-") if wanted else (0, len(content) - 1))
+        part = content[int(first) : int(last) + 1]
+        Ranges.sent += len(part)
+        self.send_response(206 if wanted else 200)
+        self.send_header("Content-Length", str(len(part)))
+        self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(content)}")
+        self.send_header("Accept-Ranges", "bytes")
+        self.end_headers()
+        self.wfile.write(part)
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+def test_a_file_far_away_is_read_by_ranges(tmp_path):
+    large = xr.Dataset({"t": (("time", "x"), np.random.default_rng(3).random((100, 20_000)))})
+    large.to_netcdf(tmp_path / "large.nc", engine="netcdf4", encoding={"t": {"chunksizes": (10, 20_000)}})
+    handler = functools.partial(Ranges, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        location = f"http://127.0.0.1:{server.server_port}/large.nc"
+        with xr.open_dataset(location, engine="hyperslab", chunks={}) as found:
+            xr.testing.assert_equal(found.t[55].compute(), large.t[55])
+        assert Ranges.sent < 8_000_000
+        references = hyperslab.references(location)["refs"]
+        assert references["t/3.0"][0] == location
+        server.shutdown()
