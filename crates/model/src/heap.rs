@@ -98,6 +98,11 @@ impl Heap {
         (&self.bytes, &self.references)
     }
 
+    /// Returns the bytes of all values without a copy. What is charged to a budget is given back.
+    pub fn into_bytes(mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
     /// Returns the number of bytes held.
     pub fn len(&self) -> usize {
         self.bytes.len()

@@ -4,22 +4,25 @@ use hyperslab::plist::CreationOrder;
 use hyperslab::vol::algorithms::transfer::{from_file_type, to_file_type};
 use hyperslab::vol::model::CharacterSet;
 use hyperslab::vol::model::convert::Conversions;
-use hyperslab::vol::model::datatype::{VarLen, VarLenKind};
+use hyperslab::vol::model::datatype::{ByteOrder, VarLen, VarLenKind};
 use hyperslab::vol::model::heap::{Heap as Values, VarLenDescriptor};
 use hyperslab::vol::{AttributeInfo, OpAttributeCreate, OpList, Pin};
 use hyperslab::{Dataspace, Datatype, Error, Index, Kind, Order, Result};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyFloat, PyInt, PyString, PyTuple};
 
 use crate::creation::dataspace;
 use crate::datatype::Type;
 use crate::errors::OrRaise;
-use crate::heap::{Heap, Text};
+use crate::heap::{Heap, Text, put_string};
 use crate::object::Object;
 
 /// A name that no attribute of a user has: a new value is complete before it takes the place of an old one.
 const UNFINISHED: &str = "\u{1}hyperslab unfinished attribute";
+
+/// Bytes of a descriptor in memory.
+const DESCRIPTOR: usize = 16;
 
 fn is_var_string(datatype: &Datatype) -> bool {
     matches!(datatype, Datatype::VarLen(VarLen { kind: VarLenKind::String { .. }, .. }))
@@ -84,15 +87,29 @@ impl Object {
         }
     }
 
+    /// Returns an attribute of one value that is to be created.
+    fn new_attribute(&self, name: &str, datatype: &Datatype) -> OpAttributeCreate {
+        let charset = if name.is_ascii() { CharacterSet::Ascii } else { CharacterSet::Utf8 };
+        let (name, datatype) = (name.to_owned(), datatype.clone());
+        OpAttributeCreate {
+            object: self.token,
+            name,
+            charset,
+            datatype,
+            committed: None,
+            space: Dataspace::Scalar,
+        }
+    }
+
     fn create_unless(
         &self,
         op: &OpAttributeCreate,
-        memory: &Type,
+        memory: &Datatype,
         bytes: Option<&[u8]>,
         values: &mut Values,
     ) -> Result<()> {
         let write = |name: &str, values: &mut Values| match bytes {
-            Some(bytes) => self.write_attribute(name, &memory.datatype, bytes, values),
+            Some(bytes) => self.write_attribute(name, memory, bytes, values),
             None => Ok(()),
         };
         match self.container().attribute_create(op) {
@@ -126,13 +143,13 @@ impl Object {
     }
 
     /// The number of attributes.
-    fn attribute_count(&self) -> PyResult<u64> {
-        Ok(self.container().object_info(self.token).or_raise()?.attributes)
+    fn attribute_count(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.free(py, || self.container().object_info(self.token)).or_raise()?.attributes)
     }
 
     /// Whether there is an attribute of this name.
-    fn has_attribute(&self, name: &str) -> PyResult<bool> {
-        Ok(self.container().attribute_info(self.token, name).or_raise()?.is_some())
+    fn has_attribute(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        Ok(self.free(py, || self.container().attribute_info(self.token, name)).or_raise()?.is_some())
     }
 
     /// Type and shape of an attribute.
@@ -141,7 +158,7 @@ impl Object {
         py: Python<'py>,
         name: &str,
     ) -> PyResult<(Type, Option<Bound<'py, PyTuple>>)> {
-        let info = self.attribute(name).or_raise()?;
+        let info = self.free(py, || self.attribute(name)).or_raise()?;
         Ok((Type::from(info.datatype), shape_of(py, &info.space)?))
     }
 
@@ -180,22 +197,26 @@ impl Object {
         bytes: Option<PyReadonlyArray1<'_, u8>>,
         heap: Option<&Heap>,
     ) -> PyResult<()> {
-        let charset = if name.is_ascii() { CharacterSet::Ascii } else { CharacterSet::Utf8 };
-        let op = OpAttributeCreate {
-            object: self.token,
-            name: name.to_owned(),
-            charset,
-            datatype: (*datatype.datatype).clone(),
-            committed: committed.map(|object| object.token),
-            space: dataspace(shape, None).or_raise()?,
-        };
+        let mut op = self.new_attribute(name, &datatype.datatype);
+        op.committed = committed.map(|object| object.token);
+        op.space = dataspace(shape, None).or_raise()?;
         let bytes = bytes.as_ref().map(|bytes| bytes.as_slice()).transpose()?;
-        let create = |values: &mut Values| self.create_unless(&op, memory, bytes, values);
+        let create = |values: &mut Values| self.create_unless(&op, &memory.datatype, bytes, values);
         py.detach(|| match heap {
             Some(heap) => heap.with(create),
             None => create(&mut Values::new()),
         })
         .or_raise()
+    }
+
+    /// Creates an attribute of one `str`, `int` or `float`, in place of one of the same name. `False` if the value is
+    /// none of these, or an `int` of more than 8 bytes.
+    fn create_plain(&self, py: Python<'_>, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let mut values = Values::new();
+        let Some((memory, bytes)) = plain_value(value, &mut values)? else { return Ok(false) };
+        let op = self.new_attribute(name, &memory);
+        py.detach(|| self.create_unless(&op, &memory, Some(&bytes), &mut values)).or_raise()?;
+        Ok(true)
     }
 
     /// Gives an attribute another value of the same shape.
@@ -217,9 +238,27 @@ impl Object {
     }
 
     /// Removes an attribute.
-    fn delete_attribute(&self, name: &str) -> PyResult<()> {
-        self.container().attribute_delete(self.token, name).or_raise()
+    fn delete_attribute(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.free(py, || self.container().attribute_delete(self.token, name)).or_raise()
     }
+}
+
+/// Returns memory datatype and bytes of a `str`, an `int` of 8 bytes or a `float`; `None` for anything else.
+fn plain_value(value: &Bound<'_, PyAny>, values: &mut Values) -> PyResult<Option<(Datatype, Vec<u8>)>> {
+    if value.is_exact_instance_of::<PyString>() {
+        let mut bytes = vec![0; DESCRIPTOR];
+        put_string(value, values)?.store(&mut bytes).or_raise()?;
+        return Ok(Some((Datatype::var_string(CharacterSet::Utf8).memory_type(), bytes)));
+    }
+    if value.is_exact_instance_of::<PyInt>() {
+        let number = value.extract::<i64>().ok();
+        return Ok(number.map(|number| (Datatype::native_int(8), number.to_ne_bytes().to_vec())));
+    }
+    if value.is_exact_instance_of::<PyFloat>() {
+        let bytes = value.extract::<f64>()?.to_le_bytes().to_vec();
+        return Ok(Some((Datatype::ieee_f64(ByteOrder::Little), bytes)));
+    }
+    Ok(None)
 }
 
 fn shape_of<'py>(py: Python<'py>, space: &Dataspace) -> PyResult<Option<Bound<'py, PyTuple>>> {

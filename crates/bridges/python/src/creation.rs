@@ -77,7 +77,7 @@ impl Creation<'_> {
         if self.compact { Layout::Compact } else { Layout::Contiguous }
     }
 
-    fn properties(&self, object: &Object, datatype: &Type) -> PyResult<DatasetCreate> {
+    fn properties(&self, py: Python<'_>, object: &Object, datatype: &Type) -> PyResult<DatasetCreate> {
         let mut create = DatasetCreate { layout: self.layout(), ..DatasetCreate::default() };
         create.object = object_create(self.track_order, self.track_times);
         let filter = |(id, optional, values): &(u16, bool, Vec<u32>)| FilterSpec {
@@ -88,7 +88,7 @@ impl Creation<'_> {
         };
         create.filters = self.filters.iter().map(filter).collect();
         if let Some(fill) = &self.fill {
-            create.fill.value = FillValue::Value(fill_value(object, datatype, fill)?);
+            create.fill.value = FillValue::Value(fill_value(py, object, datatype, fill)?);
         }
         create.fill.time = match self.fill_time.as_deref() {
             None | Some("ifset") => FillTime::IfSet,
@@ -115,18 +115,24 @@ fn mapping((file, dataset, source, target): &Mapping<'_>) -> VirtualMapping {
 }
 
 /// Returns a fill value in the file datatype.
-fn fill_value(object: &Object, datatype: &Type, (memory, bytes, heap): &Values3<'_>) -> PyResult<Vec<u8>> {
+fn fill_value(
+    py: Python<'_>,
+    object: &Object,
+    datatype: &Type,
+    (memory, bytes, heap): &Values3<'_>,
+) -> PyResult<Vec<u8>> {
     let container = object.container();
-    let file_type = datatype.datatype.with_descriptors(&container.info().or_raise()?.descriptors);
     let (bytes, mut own) = (bytes.as_slice()?, Values::new());
     let store = |values: &mut Values| {
+        let file_type = datatype.datatype.with_descriptors(&container.info()?.descriptors);
         to_file_type(container, &memory.datatype, bytes, &file_type, &Default::default(), values)
     };
-    match heap {
+    let heap: Option<&Heap> = heap.as_deref();
+    let stored = object.free(py, || match heap {
         Some(heap) => heap.with(store),
         None => store(&mut own),
-    }
-    .or_raise()
+    });
+    stored.or_raise()
 }
 
 impl Object {
@@ -153,7 +159,7 @@ impl Object {
         maximum: Option<Vec<Option<u64>>>,
         creation: Creation<'_>,
     ) -> PyResult<Object> {
-        let create = creation.properties(self, datatype)?;
+        let create = creation.properties(py, self, datatype)?;
         let space = dataspace(shape, maximum).or_raise()?;
         let made = py.detach(|| {
             let (parent, place) = self.placed(path)?;

@@ -38,7 +38,7 @@ impl Object {
     }
 
     /// Reads elements of a type into memory of our own.
-    fn read_values(&self, selection: &Selected, memory: &Datatype) -> Result<(Vec<u8>, Values)> {
+    pub(crate) fn read_values(&self, selection: &Selected, memory: &Datatype) -> Result<(Vec<u8>, Values)> {
         self.elements(selection, |elements| {
             let bytes = elements.count()?.saturating_mul(u64::from(memory.size()));
             let mut buffer = vec![0; bytes.within(self.session.access.limits.result_bytes_max, "result")?];
@@ -117,7 +117,7 @@ impl Object {
 
     /// The extent, or `None` for the null dataspace.
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let info = self.dataset_info().or_raise()?;
+        let info = self.free(py, || self.dataset_info()).or_raise()?;
         match &info.space {
             Dataspace::Null => Ok(None),
             space => PyTuple::new(py, space.dims()).map(Some),
@@ -125,8 +125,8 @@ impl Object {
     }
 
     /// The largest extent; `None` in it is no bound.
-    fn maximum_shape(&self) -> PyResult<Option<Vec<Option<u64>>>> {
-        let info = self.dataset_info().or_raise()?;
+    fn maximum_shape(&self, py: Python<'_>) -> PyResult<Option<Vec<Option<u64>>>> {
+        let info = self.free(py, || self.dataset_info()).or_raise()?;
         let bound = |&max: &u64| Some(max).filter(|max| *max != hyperslab::vol::model::UNLIMITED);
         Ok(match &info.space {
             Dataspace::Null => None,

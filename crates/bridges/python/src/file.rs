@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::{OrRaise, raised_by_open};
+use crate::file_object::{self, FileObjectDriver, SharedObject};
 use crate::object::Object;
 use crate::resolver::Neighbours;
 use crate::session::Session;
@@ -50,6 +51,15 @@ fn version(name: &str) -> PyResult<LibVersion> {
     })
 }
 
+/// Returns what `best-effort`, `true` or `false` stands for.
+pub(crate) fn locking(name: &str) -> Locking {
+    match name {
+        "best-effort" => Locking::BestEffort,
+        "true" => Locking::Required,
+        _ => Locking::Off,
+    }
+}
+
 fn durability(name: &str) -> PyResult<Durability> {
     Ok(match name {
         "full" => Durability::Full,
@@ -87,11 +97,7 @@ impl OpenOptions {
         if let Some(name) = &self.durability {
             all.durability = durability(name)?;
         }
-        all.locking = match self.locking.as_deref() {
-            None | Some("best-effort") => Locking::BestEffort,
-            Some("true") => Locking::Required,
-            Some(_) => Locking::Off,
-        };
+        all.locking = self.locking.as_deref().map_or(Locking::BestEffort, locking);
         Ok(all)
     }
 
@@ -116,13 +122,40 @@ impl OpenOptions {
 /// Opens or creates a file and returns its root group. `mode` is `r`, `r+`, `w`, `x` or `a`.
 #[pyfunction]
 pub(crate) fn open(py: Python<'_>, location: &str, mode: &str, options: OpenOptions) -> PyResult<Object> {
-    let registry = hyperslab::registry();
+    open_in(py, &hyperslab::registry(), location, mode, &options)
+}
+
+/// Opens or creates a file in a Python file object and returns its root group.
+#[pyfunction]
+pub(crate) fn open_object(
+    py: Python<'_>,
+    object: Py<PyAny>,
+    name: &str,
+    mode: &str,
+    mut options: OpenOptions,
+) -> PyResult<Object> {
+    let mut registry = hyperslab::registry();
+    let shared = SharedObject::new(object);
+    registry.register_driver(Arc::new(FileObjectDriver(shared.clone()))).or_raise()?;
+    options.driver = Some(file_object::DRIVER.to_owned());
+    let root = open_in(py, &registry, name, mode, &options)?;
+    root.session.keep_until_closed(shared);
+    Ok(root)
+}
+
+fn open_in(
+    py: Python<'_>,
+    registry: &Registry,
+    location: &str,
+    mode: &str,
+    options: &OpenOptions,
+) -> PyResult<Object> {
     let access = options.access(if mode == "r" { Access::Read } else { Access::Write })?;
     let create = options.create()?;
     let opened = py.detach(|| {
         let make = |truncate| registry.create(location, &create, &access, truncate);
         let container = match mode {
-            "r" | "r+" => open_existing(&registry, location, &access)?,
+            "r" | "r+" => open_existing(registry, location, &access)?,
             "w" => make(true)?,
             "x" | "w-" => make(false)?,
             _ => match registry.open(location, &access) {
@@ -191,16 +224,16 @@ impl Object {
 
     /// Connector, whether it is writable, bytes of the user block, bytes in storage, whether links are in creation
     /// order.
-    fn file_info(&self) -> PyResult<(String, bool, u64, Option<u64>, bool)> {
-        let info = self.container().info().or_raise()?;
+    fn file_info(&self, py: Python<'_>) -> PyResult<(String, bool, u64, Option<u64>, bool)> {
+        let info = self.free(py, || self.container().info()).or_raise()?;
         let is_ordered = info.create.root.link_order != CreationOrder::Untracked;
         let create = &info.create;
         Ok((info.connector.clone(), info.writable, create.userblock_bytes, info.storage_bytes, is_ordered))
     }
 
     /// Space strategy, whether free space is kept, its threshold and the bytes of a page.
-    fn space_info(&self) -> PyResult<(&'static str, bool, u64, u64)> {
-        let info = self.container().info().or_raise()?;
+    fn space_info(&self, py: Python<'_>) -> PyResult<(&'static str, bool, u64, u64)> {
+        let info = self.free(py, || self.container().info()).or_raise()?;
         let create = &info.create;
         let name = match create.space_strategy {
             SpaceStrategy::FsmAggregate => "fsm",

@@ -2,7 +2,7 @@
 
 use hyperslab::plist::{CreationOrder, GroupCreate, ObjectCreate};
 use hyperslab::vol::algorithms::copy::{self, CopyContext};
-use hyperslab::vol::{CopyOptions, OpDatatypeCommit, OpGroupCreate, OpObjectCopy};
+use hyperslab::vol::{Access, CopyOptions, OpDatatypeCommit, OpGroupCreate, OpObjectCopy};
 use hyperslab::{ObjectKind, Result, Token};
 use pyo3::prelude::*;
 
@@ -50,15 +50,40 @@ impl Object {
         .or_raise()
     }
 
+    /// Opens the object at a path; files behind external links are opened as these options say, or as this one was.
+    fn open_external(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        write: Option<bool>,
+        swmr: Option<bool>,
+        locking: Option<&str>,
+    ) -> PyResult<Opened> {
+        let mut access = self.session.access.clone();
+        if let Some(write) = write {
+            access.access = if write { Access::Write } else { Access::Read };
+        }
+        access.swmr = swmr.unwrap_or(access.swmr);
+        access.locking = locking.map_or(access.locking, crate::file::locking);
+        py.detach(|| {
+            let (session, token) = self.session.find_with(self.token, path, &access)?;
+            opened(session, token)
+        })
+        .or_raise()
+    }
+
     /// What `open` returns, for this handle.
     fn opened(&self, py: Python<'_>) -> PyResult<Opened> {
         py.detach(|| opened(self.session.clone(), self.token)).or_raise()
     }
 
     /// The kind of the object at a path: 0 group, 1 dataset, 2 datatype, 3 map.
-    fn kind_at(&self, path: &str) -> PyResult<u8> {
-        let (session, token) = self.session.find(self.token, path).or_raise()?;
-        Ok(match Object::kind_of(&session, token).or_raise()? {
+    fn kind_at(&self, py: Python<'_>, path: &str) -> PyResult<u8> {
+        let find = || {
+            let (session, token) = self.session.find(self.token, path)?;
+            Object::kind_of(&session, token)
+        };
+        Ok(match self.free(py, find).or_raise()? {
             ObjectKind::Group => 0,
             ObjectKind::Dataset => 1,
             ObjectKind::Datatype => 2,
@@ -67,7 +92,13 @@ impl Object {
     }
 
     /// Creates a group; without a path it is anonymous.
-    fn create_group(&self, path: Option<&str>, track_order: bool, track_times: bool) -> PyResult<Object> {
+    fn create_group(
+        &self,
+        py: Python<'_>,
+        path: Option<&str>,
+        track_order: bool,
+        track_times: bool,
+    ) -> PyResult<Object> {
         let mut create =
             GroupCreate { object: object_create(track_order, track_times), ..GroupCreate::default() };
         if track_order {
@@ -78,17 +109,17 @@ impl Object {
             let token = parent.container().group_create(&OpGroupCreate { place, create })?;
             Ok(Object::new(parent.session.clone(), token))
         };
-        made().or_raise()
+        self.free(py, made).or_raise()
     }
 
     /// Whether the links of the group are in creation order.
-    fn is_ordered(&self) -> PyResult<bool> {
-        let info = self.container().group_info(self.token).or_raise()?;
+    fn is_ordered(&self, py: Python<'_>) -> PyResult<bool> {
+        let info = self.free(py, || self.container().group_info(self.token)).or_raise()?;
         Ok(info.create.link_order != CreationOrder::Untracked)
     }
 
     /// Commits a datatype.
-    fn commit_type(&self, path: Option<&str>, datatype: &Type) -> PyResult<Object> {
+    fn commit_type(&self, py: Python<'_>, path: Option<&str>, datatype: &Type) -> PyResult<Object> {
         let made = || {
             let (parent, place) = self.placed(path)?;
             let datatype = (*datatype.datatype).clone();
@@ -99,7 +130,7 @@ impl Object {
             })?;
             Ok(Object::new(parent.session.clone(), token))
         };
-        made().or_raise()
+        self.free(py, made).or_raise()
     }
 
     /// Copies an object of this or another file to a path of this group.

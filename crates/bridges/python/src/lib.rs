@@ -4,6 +4,7 @@
 //! file for each family of its methods. Elements go straight to and from the memory of numpy arrays, without the
 //! interpreter lock.
 
+mod arrow;
 mod attribute;
 mod buffers;
 mod creation;
@@ -11,6 +12,7 @@ mod dataset;
 mod datatype;
 mod errors;
 mod file;
+mod file_object;
 mod group;
 mod heap;
 mod indexing;
@@ -34,8 +36,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<selection::Selection>()?;
     module.add_class::<heap::Heap>()?;
     module.add_class::<references::Reference>()?;
+    module.add_class::<arrow::ArrowArray>()?;
+    module.add_class::<arrow::ArrowTable>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(file::open, module)?)?;
+    module.add_function(wrap_pyfunction!(file::open_object, module)?)?;
     module.add_function(wrap_pyfunction!(file::open_image, module)?)?;
     module.add_function(wrap_pyfunction!(file::is_accessible, module)?)?;
     module.add_function(wrap_pyfunction!(indexing::select, module)?)?;

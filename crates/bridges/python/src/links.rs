@@ -146,17 +146,17 @@ impl Object {
     }
 
     /// The number of links.
-    fn link_count(&self) -> PyResult<u64> {
-        Ok(self.container().group_info(self.token).or_raise()?.links)
+    fn link_count(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.free(py, || self.container().group_info(self.token)).or_raise()?.links)
     }
 
     /// The class and the target of a link, or `None` if there is no such link.
-    fn link(&self, path: &str) -> PyResult<Option<LinkParts>> {
+    fn link(&self, py: Python<'_>, path: &str) -> PyResult<Option<LinkParts>> {
         let found = || {
             let (group, name) = self.parent_of(path)?;
             group.container().link_get(group.token, name)
         };
-        match found() {
+        match self.free(py, found) {
             Err(error) if error.kind() == Kind::NotFound => Ok(None),
             found => Ok(found.or_raise()?.map(parts)),
         }
@@ -172,18 +172,18 @@ impl Object {
     }
 
     /// Gives an object of the same file another name.
-    fn link_hard(&self, path: &str, object: &Object) -> PyResult<()> {
-        self.add_link(path, LinkTarget::Hard(object.token)).or_raise()
+    fn link_hard(&self, py: Python<'_>, path: &str, object: &Object) -> PyResult<()> {
+        self.free(py, || self.add_link(path, LinkTarget::Hard(object.token))).or_raise()
     }
 
     /// Creates a soft link.
-    fn link_soft(&self, path: &str, target: String) -> PyResult<()> {
-        self.add_link(path, LinkTarget::Soft(target)).or_raise()
+    fn link_soft(&self, py: Python<'_>, path: &str, target: String) -> PyResult<()> {
+        self.free(py, || self.add_link(path, LinkTarget::Soft(target))).or_raise()
     }
 
     /// Creates a link to an object of another file.
-    fn link_external(&self, path: &str, file: String, target: String) -> PyResult<()> {
-        self.add_link(path, LinkTarget::External { file, path: target }).or_raise()
+    fn link_external(&self, py: Python<'_>, path: &str, file: String, target: String) -> PyResult<()> {
+        self.free(py, || self.add_link(path, LinkTarget::External { file, path: target })).or_raise()
     }
 
     /// Removes a link, and the object with its last one.
@@ -196,7 +196,7 @@ impl Object {
     }
 
     /// Moves a link of this group to a path of another one.
-    fn move_link(&self, from: &str, group: &Object, to: &str) -> PyResult<()> {
+    fn move_link(&self, py: Python<'_>, from: &str, group: &Object, to: &str) -> PyResult<()> {
         let moved = || {
             let (source, name) = self.parent_of(from)?;
             let (_, to) = group.place(to)?;
@@ -207,7 +207,7 @@ impl Object {
                 copy: false,
             })
         };
-        moved().or_raise()
+        self.free(py, moved).or_raise()
     }
 
     /// Paths of all objects below this group, each once; with `links`, paths of all links.

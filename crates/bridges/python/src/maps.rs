@@ -43,7 +43,7 @@ impl Object {
 #[pymethods]
 impl Object {
     /// Creates a map.
-    fn create_map(&self, path: &str, key: &Type, value: &Type) -> PyResult<Object> {
+    fn create_map(&self, py: Python<'_>, path: &str, key: &Type, value: &Type) -> PyResult<Object> {
         let made = || {
             let (parent, place) = self.placed(Some(path))?;
             let (key, value) = ((*key.datatype).clone(), (*value.datatype).clone());
@@ -51,7 +51,7 @@ impl Object {
             let token = parent.container().map_create(&op)?;
             Ok(Object::new(parent.session.clone(), token))
         };
-        made().or_raise()
+        self.free(py, made).or_raise()
     }
 
     /// Types of keys and values, and the number of pairs.

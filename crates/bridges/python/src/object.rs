@@ -22,7 +22,11 @@ pub(crate) struct Object {
 impl Drop for Object {
     fn drop(&mut self) {
         // Nothing can be done about a failure here, and the container forgets its objects when it closes.
-        let _ = self.session.container.release(self.token);
+        let release = || drop(self.session.container.release(self.token));
+        match self.session.is_python {
+            true => Python::try_attach(|py| py.detach(release)).unwrap_or_default(),
+            false => release(),
+        }
     }
 }
 
@@ -37,6 +41,12 @@ impl Object {
     /// Returns the container.
     pub(crate) fn container(&self) -> &dyn Container {
         &*self.session.container
+    }
+
+    /// Calls `work`, without the interpreter lock if the file is a Python object: another thread that holds a lock of
+    /// the library may wait for the interpreter to read it. Otherwise short work keeps it, which is faster.
+    pub(crate) fn free<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+        if self.session.is_python { py.detach(work) } else { work() }
     }
 
     /// Returns the info of a dataset.
@@ -112,16 +122,19 @@ impl Object {
 
     /// Reference count, number of attributes, whether attributes are in creation order, and the four times.
     #[allow(clippy::type_complexity)]
-    fn info(&self) -> PyResult<(u32, u64, bool, Option<(u32, u32, u32, u32)>, Option<String>)> {
-        let info = self.container().object_info(self.token).or_raise()?;
+    fn info(
+        &self,
+        py: Python<'_>,
+    ) -> PyResult<(u32, u64, bool, Option<(u32, u32, u32, u32)>, Option<String>)> {
+        let info = self.free(py, || self.container().object_info(self.token)).or_raise()?;
         let times = info.times.map(|t| (t.access, t.modification, t.change, t.birth));
         let is_ordered = info.create.attribute_order != hyperslab::plist::CreationOrder::Untracked;
         Ok((info.references, info.attributes, is_ordered, times, info.comment))
     }
 
     /// Sets or removes the comment.
-    fn set_comment(&self, comment: Option<&str>) -> PyResult<()> {
-        self.container().object_set_comment(self.token, comment).or_raise()
+    fn set_comment(&self, py: Python<'_>, comment: Option<&str>) -> PyResult<()> {
+        self.free(py, || self.container().object_set_comment(self.token, comment)).or_raise()
     }
 
     /// The first path from the root that leads to the object, or `None`.

@@ -63,7 +63,7 @@ fn put_layout(into: &Bound<'_, PyDict>, layout: &Layout) -> PyResult<()> {
 impl Object {
     /// Layout, filters, fill value and the like of a dataset.
     fn properties<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let info = self.dataset_info().or_raise()?;
+        let info = self.free(py, || self.dataset_info()).or_raise()?;
         let (create, all) = (&info.create, PyDict::new(py));
         put_layout(&all, &create.layout)?;
         let filters: Vec<_> = create.filters.iter().map(|f| (f.id, f.optional, &f.values, &f.name)).collect();
@@ -78,18 +78,23 @@ impl Object {
     }
 
     /// The committed datatype that a dataset shares.
-    fn committed_type(&self) -> PyResult<Option<Object>> {
-        let info = self.dataset_info().or_raise()?;
+    fn committed_type(&self, py: Python<'_>) -> PyResult<Option<Object>> {
+        let info = self.free(py, || self.dataset_info()).or_raise()?;
         Ok(info.committed.map(|token| Object::new(self.session.clone(), token)))
     }
 
     /// The fill value as an element in the memory datatype of its type, or `None` where none was set.
     fn fill_value<'py>(&self, py: Python<'py>) -> PyResult<Option<(Type, crate::buffers::Bytes<'py>, Heap)>> {
-        let info = self.dataset_info().or_raise()?;
-        let FillValue::Value(raw) = &info.create.fill.value else { return Ok(None) };
-        let (memory, mut values) = (info.datatype.memory_type(), Values::new());
-        let bytes =
-            from_file_type(self.container(), &info.datatype, raw, &memory, &Default::default(), &mut values);
-        Ok(Some((Type::from(memory), bytes.or_raise()?.into_pyarray(py), Heap::from(values))))
+        let read = || {
+            let info = self.dataset_info()?;
+            let FillValue::Value(raw) = &info.create.fill.value else { return Ok(None) };
+            let (memory, mut values) = (info.datatype.memory_type(), Values::new());
+            let (file_type, none) = (&info.datatype, Default::default());
+            let bytes = from_file_type(self.container(), file_type, raw, &memory, &none, &mut values)?;
+            Ok(Some((memory, bytes, values)))
+        };
+        let found = self.free(py, read).or_raise()?;
+        Ok(found
+            .map(|(memory, bytes, values)| (Type::from(memory), bytes.into_pyarray(py), Heap::from(values))))
     }
 }

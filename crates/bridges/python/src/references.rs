@@ -48,15 +48,18 @@ impl Reference {
     }
 
     /// The object it points to or into, or `None` for the null reference.
-    fn object(&self, from: &Object) -> PyResult<Option<Object>> {
+    fn object(&self, py: Python<'_>, from: &Object) -> PyResult<Option<Object>> {
         let Some(token) = self.target.token() else { return Ok(None) };
-        let session = match &self.target.file {
-            None => from.session.clone(),
-            Some(file) => from.session.find(from.session.root, file).or_raise()?.0,
+        let find = || {
+            let session = match &self.target.file {
+                None => from.session.clone(),
+                Some(file) => from.session.find(from.session.root, file)?.0,
+            };
+            // An object that was deleted is an error, not a handle of nothing.
+            Object::kind_of(&session, token)?;
+            Ok(Some(Object::new(session, token)))
         };
-        // An object that was deleted is an error, not a handle of nothing.
-        Object::kind_of(&session, token).or_raise()?;
-        Ok(Some(Object::new(session, token)))
+        from.free(py, find).or_raise()
     }
 
     /// The elements it points to.
@@ -87,8 +90,8 @@ impl Object {
     }
 
     /// A reference to elements of the dataset.
-    fn region(&self, selection: &Selection) -> PyResult<Reference> {
-        let dims = self.dataset_info().or_raise()?.space.dims().to_vec();
+    fn region(&self, py: Python<'_>, selection: &Selection) -> PyResult<Reference> {
+        let dims = self.free(py, || self.dataset_info()).or_raise()?.space.dims().to_vec();
         selection.0.validate(&dims).or_raise()?;
         // An extent may grow: a region stays what it was.
         let selection = match &selection.0 {

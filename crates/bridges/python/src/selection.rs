@@ -118,7 +118,7 @@ fn corners_of_runs(shape: &[u64], mask: &[u8]) -> Vec<u64> {
     let mut outer = vec![0u64; shape.len() - 1];
     for row in mask.chunks_exact(width) {
         let mut at = 0;
-        while let Some(start) = row[at..].iter().position(|&set| set != 0).map(|skip| at + skip) {
+        while let Some(start) = next_set(row, at) {
             let len = row[start..].iter().position(|&set| set == 0).unwrap_or(width - start);
             corners.extend_from_slice(&outer);
             corners.push(start as u64);
@@ -129,6 +129,20 @@ fn corners_of_runs(shape: &[u64], mask: &[u8]) -> Vec<u64> {
         advance(&mut outer, shape);
     }
     corners
+}
+
+/// Returns where the next set byte is, from `at` on. Blocks of zeros are skipped as wholes, with vector instructions.
+fn next_set(row: &[u8], at: usize) -> Option<usize> {
+    const BLOCK: usize = 64;
+    let is_set = |&byte: &u8| byte != 0;
+    let mut from = at;
+    for block in row[at..].chunks_exact(BLOCK) {
+        if block.iter().fold(0, |any, &byte| any | byte) != 0 {
+            break;
+        }
+        from += BLOCK;
+    }
+    row[from..].iter().position(is_set).map(|skip| from + skip)
 }
 
 /// Moves coordinates to the next row, in C order.

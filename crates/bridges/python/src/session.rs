@@ -1,11 +1,12 @@
 //! An open file: what all its objects share.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use hyperslab::vol::{Container, FileAccess, Lookup, OpLookup, Registry, path};
 use hyperslab::{Error, Kind, Result, Token};
 
+use crate::file_object::{self, SharedObject};
 use crate::resolver;
 
 /// A container that was opened once, and how.
@@ -16,6 +17,10 @@ pub(crate) struct Session {
     pub(crate) location: String,
     pub(crate) access: FileAccess,
     pub(crate) root: Token,
+    /// Whether the bytes are those of a Python object.
+    pub(crate) is_python: bool,
+    /// The Python object that has the bytes, if one has.
+    object: OnceLock<Arc<SharedObject>>,
     closed: AtomicBool,
 }
 
@@ -28,8 +33,16 @@ impl Session {
         access: FileAccess,
     ) -> Result<Arc<Self>> {
         let root = container.info()?.root;
-        let location = location.to_owned();
-        Ok(Arc::new(Session { container, registry, location, access, root, closed: AtomicBool::new(false) }))
+        let (location, closed) = (location.to_owned(), AtomicBool::new(false));
+        let is_python = access.driver.as_deref() == Some(file_object::DRIVER);
+        let object = OnceLock::new();
+        Ok(Arc::new(Session { container, registry, location, access, root, is_python, object, closed }))
+    }
+
+    /// Keeps the Python object that has the bytes until the file is closed.
+    pub(crate) fn keep_until_closed(&self, object: Arc<SharedObject>) {
+        // A session is made for one object, so this is never the second.
+        let _ = self.object.set(object);
     }
 
     /// Returns whether the file was closed.
@@ -41,7 +54,12 @@ impl Session {
     pub(crate) fn close(&self) -> Result<()> {
         match self.closed.swap(true, Ordering::AcqRel) {
             true => Ok(()),
-            false => self.container.close(),
+            false => {
+                let closed = self.container.close();
+                // Whoever closes the file may want the object to be gone, and what it stands for.
+                self.object.get().inspect(|object| object.forget());
+                closed
+            }
         }
     }
 
@@ -50,6 +68,19 @@ impl Session {
     /// # Errors
     /// Returns `NotFound` if the path leads nowhere, and `Limit` if it goes through too many links.
     pub(crate) fn find(self: &Arc<Self>, from: Token, path: &str) -> Result<(Arc<Session>, Token)> {
+        self.find_with(from, path, &self.access)
+    }
+
+    /// Returns the object that a path leads to; `external` says how other files are opened.
+    ///
+    /// # Errors
+    /// Returns those of [`Session::find`].
+    pub(crate) fn find_with(
+        self: &Arc<Self>,
+        from: Token,
+        path: &str,
+        external: &FileAccess,
+    ) -> Result<(Arc<Session>, Token)> {
         let traversals_max = self.access.limits.link_traversals_max;
         let mut session = self.clone();
         let mut op = OpLookup { from, path: path.to_owned(), traversals_max };
@@ -57,7 +88,7 @@ impl Session {
             match path::lookup(&*session.container, &op)? {
                 Lookup::Object(token) => return Ok((session, token)),
                 Lookup::External { file, path } => {
-                    session = session.external(&file)?;
+                    session = session.external(&file, external)?;
                     (op.from, op.path) = (session.root, path);
                 }
                 Lookup::User { class, .. } => {
@@ -69,16 +100,15 @@ impl Session {
     }
 
     /// Opens the file that an external link leads to: to change it where this one can be changed and it is possible.
-    fn external(&self, file: &str) -> Result<Arc<Session>> {
+    fn external(&self, file: &str, access: &FileAccess) -> Result<Arc<Session>> {
         let location = resolver::find(file, &self.location)?;
         let open = |access: &FileAccess| {
             let container = self.registry.open(&location, access)?;
             Session::new(container, self.registry.clone(), &location, access.clone())
         };
-        match open(&self.access) {
+        match open(access) {
             Err(error) if matches!(error.kind(), Kind::Denied | Kind::Busy | Kind::Io) => {
-                let access = hyperslab::vol::Access::Read;
-                open(&FileAccess { access, ..self.access.clone() })
+                open(&FileAccess { access: hyperslab::vol::Access::Read, ..access.clone() })
             }
             opened => opened,
         }

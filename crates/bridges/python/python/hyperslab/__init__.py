@@ -12,7 +12,7 @@ from . import version
 from ._base import Empty, HLObject, is_hdf5
 from ._config import get_config
 from ._creation import H5pyDeprecationWarning
-from ._many import read_many
+from ._reference import Reference, RegionReference
 from ._selections import MultiBlockSlice
 from ._types import (
     check_dtype, check_enum_dtype, check_opaque_dtype, check_ref_dtype, check_string_dtype, check_vlen_dtype,
@@ -26,17 +26,29 @@ from .groups import Group
 from .install import install, is_installed
 from .links import ExternalLink, HardLink, SoftLink
 from .maps import Map
-from .references import Reference, RegionReference
 from .virtual import VirtualLayout, VirtualSource
 
 __version__ = version.version
 UNLIMITED = 2**64 - 1
+
+# Functions that few programs use, and the modules that they are imported from when they are used.
+_LATER = {"read_many": "_many", "read_many_async": "_async", "read_table": "_arrow", "references": "_kerchunk"}
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    globals()[name] = found = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    return found
+
 
 __all__ = [
     "AttributeManager", "Dataset", "Datatype", "Empty", "ExternalLink", "File", "Group", "H5pyDeprecationWarning",
     "HLObject", "HardLink", "Map", "MultiBlockSlice", "Reference", "RegionReference", "SoftLink", "UNLIMITED",
     "VirtualLayout", "VirtualSource", "check_dtype", "check_enum_dtype", "check_opaque_dtype", "check_ref_dtype",
     "check_string_dtype", "check_vlen_dtype", "enum_dtype", "get_config", "install", "is_hdf5", "is_installed",
-    "opaque_dtype", "read_many", "ref_dtype", "regionref_dtype", "special_dtype", "string_dtype", "version",
-    "vlen_dtype",
+    "opaque_dtype", "read_many", "read_many_async", "read_table", "ref_dtype", "references", "regionref_dtype",
+    "special_dtype", "string_dtype", "version", "vlen_dtype",
 ]

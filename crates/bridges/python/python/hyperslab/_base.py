@@ -9,7 +9,7 @@ from ._selections import region_shape, select
 from ._types import (
     check_string_dtype, check_vlen_dtype, ref_dtype, regionref_dtype, string_dtype,
 )
-from .references import Reference, RegionReference
+from ._reference import Reference, RegionReference
 
 
 class Empty:
@@ -101,12 +101,12 @@ def array_of(data, dtype=None):
 class State:
     """What all objects of an open file know of it."""
 
-    __slots__ = ("mode", "filename", "driver", "libver", "swmr", "root", "sink", "meta_block_size")
+    __slots__ = ("mode", "filename", "driver", "libver", "swmr", "root", "meta_block_size")
 
     def __init__(self, root, mode, filename, driver="sec2", libver=("earliest", "v200"), swmr=False):
         self.root, self.mode, self.filename = root, mode, filename
         self.driver, self.libver, self.swmr = driver, libver, swmr
-        self.sink, self.meta_block_size = None, 2048
+        self.meta_block_size = 2048
 
 
 def state_of(core, known):

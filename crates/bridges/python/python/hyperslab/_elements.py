@@ -4,7 +4,7 @@ import numpy as np
 
 from . import _core
 from ._types import check_ref_dtype, check_vlen_dtype, is_objects, memory_type, stored_dtype
-from .references import Reference, RegionReference
+from ._reference import Reference, RegionReference
 
 
 def as_bytes(array):

@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from . import _core
-from .references import RegionReference
+from ._reference import RegionReference
 
 
 class MultiBlockSlice:

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _core
 from ._config import get_config
-from .references import Reference, RegionReference
+from ._reference import Reference, RegionReference
 
 string_info = namedtuple("string_info", ("encoding", "length"))
 

@@ -62,6 +62,8 @@ class AttributeManager(MutableMapping):
         ``shape`` and ``dtype`` stand above those of the data.
         """
         core = self._o
+        if shape is None and dtype is None and core.create_plain(text(name), data):
+            return
         committed, named = None, None
         if isinstance(dtype, Datatype):
             committed, named, dtype = dtype._o, dtype._type, dtype.dtype

@@ -3,13 +3,14 @@
 import numpy as np
 
 from . import _creation
+from ._async import run
 from ._base import Empty, HLObject, classes, item_type, product
 from ._elements import array_from, elements, objects_from
 from ._selections import select, spread
 from ._types import (
     check_string_dtype, check_vlen_dtype, dtype_of, is_objects, memory_type,
 )
-from .references import RegionReference
+from ._reference import RegionReference
 
 _NAMES = {_creation.DEFLATE: "gzip", _creation.SHUFFLE: "shuffle", _creation.FLETCHER32: "fletcher32",
           _creation.SZIP: "szip", _creation.SCALEOFFSET: "scaleoffset", _creation.LZF: "lzf"}
@@ -512,6 +513,39 @@ class Dataset(HLObject):
             found = self._array(select(self.shape, ()), self.dtype)
             return found if wanted is None else found.astype(wanted)
         return self._array(select(self.shape, ()), wanted)
+
+    def to_arrow(self, index=(), *, binary=False):
+        """Return elements as an Arrow array, which pyarrow, polars and pandas take without a copy.
+
+        Dimensions after the first become lists of fixed size, compounds structs, enumerations dictionaries, strings
+        text; with ``binary`` strings are bytes, whatever is in them.
+
+        >>> import hyperslab
+        >>> with hyperslab.File("doc.h5", "w", driver="core", backing_store=False) as f:
+        ...     f["names"] = ["Oslo", "Bergen"]
+        ...     f["names"].to_arrow()
+        <Arrow array of 2 x LargeUtf8>
+        """
+        if self.shape is None:
+            raise TypeError("An empty dataset is no array")
+        chosen = select(self.shape, _tuple(index), self)
+        return self._live().read_arrow(chosen.core, chosen.shape, binary)
+
+    async def read_async(self, index=()):
+        """Return ``self[index]``, read on another thread while the event loop goes on.
+
+        >>> import asyncio, hyperslab
+        >>> f = hyperslab.File("doc.h5", "w", driver="core", backing_store=False)
+        >>> f["a"] = [1, 2, 3]
+        >>> asyncio.run(f["a"].read_async(slice(1, 3)))
+        array([2, 3])
+        >>> f.close()
+        """
+        return await run(self.__getitem__, index)
+
+    async def write_async(self, index, value):
+        """Do ``self[index] = value`` on another thread while the event loop goes on."""
+        await run(self.__setitem__, index, value)
 
     def resize(self, size, axis=None):
         """Change the extent, or the length of one dimension."""

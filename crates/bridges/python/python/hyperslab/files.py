@@ -3,6 +3,7 @@
 import os
 
 from . import _core
+from ._async import run
 from ._base import HLObject, State, _location, classes
 from ._config import get_config
 from .groups import Group
@@ -51,12 +52,11 @@ class File(Group):
             "track_times": bool(track_times), "strategy": fs_strategy, "persist": bool(fs_persist),
             "threshold": fs_threshold, "page_bytes": fs_page_size,
         }
-        sink = name if hasattr(name, "read") and hasattr(name, "seek") else None
-        if sink is not None:
+        if hasattr(name, "read") and hasattr(name, "seek"):
             if driver not in (None, "fileobj"):
                 raise ValueError("Driver must be 'fileobj' for file-like object if specified.")
-            name, driver = repr(sink), "fileobj"
-            core = _open_object(sink, name, mode, options)
+            source, name, driver = name, repr(name), "fileobj"
+            core = _open_object(source, name, mode, options)
         else:
             name = _location(name)
             core = _open(name, mode, driver, options, kwds)
@@ -69,7 +69,6 @@ class File(Group):
         self._o, self._path = core, "/"
         self._s = State(core, mode, name, driver or "sec2", shown, bool(swmr))
         self._s.meta_block_size = meta_block_size or 2048
-        self._s.sink = sink if mode == "r+" else None
 
     @classmethod
     def in_memory(cls, file_image=None, **kwds):
@@ -87,6 +86,31 @@ class File(Group):
     def to_bytes(self):
         """Return the file as bytes, after a commit."""
         return self._live().image()
+
+    @classmethod
+    async def open_async(cls, name, mode="r", **options):
+        """Return an open file, while the event loop goes on. The arguments are those of ``File``.
+
+        >>> import asyncio, hyperslab
+        >>> async def mean(location):
+        ...     f = await hyperslab.File.open_async(location)
+        ...     return (await f["grid"].read_async()).mean()
+        """
+        return await run(lambda: cls(name, mode, **options))
+
+    async def commit_async(self, durability=None):
+        """Make all changes so far one atomic commit, while the event loop goes on."""
+        await run(self.commit, durability)
+
+    async def close_async(self):
+        """Commit and close, while the event loop goes on."""
+        await run(self.close)
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *error):
+        await self.close_async()
 
     # Properties.
 
@@ -145,30 +169,15 @@ class File(Group):
     def commit(self, durability=None):
         """Make all changes so far one atomic commit."""
         self._live().commit(durability)
-        self._store()
 
     def flush(self):
         """Commit all changes."""
         if self._s.mode != "r":
             self.commit()
 
-    def _store(self):
-        """Write the file to the Python object that it was opened with."""
-        sink = self._s.sink
-        if sink is not None:
-            sink.seek(0)
-            sink.write(self._o.image())
-            sink.truncate()
-            sink.flush()
-
     def close(self):
         """Commit and close; handles of its objects become false."""
-        if self._o.valid:
-            try:
-                self._store()
-            finally:
-                self._s.sink = None
-                self._o.close()
+        self._o.close()
 
     def __enter__(self):
         return self
@@ -212,15 +221,10 @@ def _open(name, mode, driver, options, kwds):
 
 
 def _open_object(source, name, mode, options):
-    """Open a Python file object. It is read as a whole, and written as a whole at every commit."""
-    if mode in ("w", "x", "w-"):
-        options["driver"] = "core{backing_store=false}"
-        return _core.open(name, "w", options)
-    source.seek(0)
-    image = source.read()
-    if not image and mode == "a":
-        return _open_object(source, name, "w", options)
-    return _core.open_image(image, mode != "r")
+    """Open a Python file object. It is read and written by ranges."""
+    if mode in ("x", "w-") or (mode == "a" and not source.seek(0, 2)):
+        mode = "w"
+    return _core.open_object(source, name, "r+" if mode == "a" else mode, options)
 
 
 def _versions(libver):

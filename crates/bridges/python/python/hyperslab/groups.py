@@ -10,7 +10,7 @@ from ._creation import Options
 from ._types import type_of
 from .datasets import Dataset
 from .links import ExternalLink, HardLink, SoftLink
-from .references import Reference
+from ._reference import Reference
 
 
 class _Keys(KeysView):
@@ -79,11 +79,18 @@ class Group(HLObject, MutableMapping):
             raise ValueError("Invalid HDF5 object reference")
         return wrap(found.opened(), self._s, None)
 
-    def get(self, name, default=None, getclass=False, getlink=False):
-        """Return an object, or ``default``; with ``getclass`` its class, with ``getlink`` the link to it."""
+    def get(self, name, default=None, getclass=False, getlink=False, *, elink_mode=None, elink_swmr=None,
+            elink_locking=None):
+        """Return an object, or ``default``; with ``getclass`` its class, with ``getlink`` the link to it.
+
+        A file behind an external link is opened as this one was, unless ``elink_mode`` (``r`` or ``r+``),
+        ``elink_swmr`` or ``elink_locking`` says otherwise.
+        """
         if not (getclass or getlink):
             try:
-                return self[name]
+                if elink_mode is elink_swmr is elink_locking is None:
+                    return self[name]
+                return self._get_external(text(name), elink_mode, elink_swmr, elink_locking)
             except KeyError:
                 return default
         if not getlink:
@@ -98,6 +105,21 @@ class Group(HLObject, MutableMapping):
         if getclass:
             return made
         return made(*(first, second)[: {"soft": 1, "external": 2}.get(kind, 0)])
+
+    def _get_external(self, name, mode, swmr, locking):
+        """Return an object; files that links lead to are opened in their own way."""
+        if mode not in (None, "r", "r+"):
+            raise ValueError("elink_mode must be 'r' or 'r+'")
+        if mode == "r+" and self._s.mode == "r":
+            raise ValueError("A file behind a link of a file that is read cannot be changed")
+        if self._s.swmr and self._s.mode == "r+" and (mode == "r" or swmr is False):
+            raise ValueError("A file behind a link of a file in SWMR mode is opened in that mode")
+        locking = None if locking is None else str(locking).lower()
+        opened = self._live().open_external(name, None if mode is None else mode == "r+", swmr, locking)
+        found = wrap(opened, self._s, joined(self._path, name))
+        if swmr is not None and found._s is not self._s:
+            found._s.swmr = swmr
+        return found
 
     def __setitem__(self, name, obj):
         name, core = text(name), self._live()
