@@ -44,6 +44,11 @@ def make(path):
         cells[...] = np.arange(6).reshape(2, 3)
         f.create_dataset("references", data=np.array([f["group"].ref, f["scalar"].ref], dtype=h5py.ref_dtype))
         f["named"] = np.dtype("<i4")
+        plots = f.create_group("plots")
+        plots.create_dataset("decay", data=np.exp(-np.arange(50) / 5.0))
+        y, x = np.mgrid[-3:3:150j, -4:4:200j]
+        elevation = plots.create_dataset("elevation", data=(1 - x / 2 + x**5 + y**3) * np.exp(-(x**2) - y**2))
+        elevation.attrs["long_name"] = "Elevation over a made-up sea"
         f.create_dataset("grows", data=np.arange(4), maxshape=(None,), fillvalue=-1)
 
 
