@@ -239,6 +239,8 @@ impl Containers {
                 let caller = Caller { who, access };
                 locate_under(root, connector.as_deref(), caller, name.ok_or_else(missing)?)
             }
+            // It is there to be looked at.
+            (Source::One { .. }, _) if access == Access::Write => Err(Error::denied("change container")),
             (Source::One { location, name }, _) => {
                 let shown = hyperslab::vol::model::secrets::without_tokens(location).into_owned();
                 Ok(ContainerLocation { location: location.clone(), shown, name: name.clone() })

@@ -29,7 +29,7 @@ pub(crate) use request::{has_domain, takes_body};
 pub(crate) use service::answer;
 
 /// Routes of the interface, as `/openapi.json` writes them.
-pub(crate) const ROUTES: [&str; 22] = [
+pub(crate) const ROUTES: [&str; 23] = [
     "/",
     "/about",
     "/info",
@@ -52,4 +52,5 @@ pub(crate) const ROUTES: [&str; 22] = [
     "/datatypes",
     "/datatypes/{id}",
     "/datatypes/{id}/attributes",
+    "/datatypes/{id}/attributes/{name}",
 ];

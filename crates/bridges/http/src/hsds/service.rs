@@ -53,6 +53,9 @@ fn answer_blocking(
 }
 
 fn dispatch(call: &HsdsCall<'_>) -> Outcome {
+    if call.shared.containers.root().is_none() {
+        return Err(Failure::missing("This server has one container and no domains"));
+    }
     let path: Vec<&str> = call.request.path.iter().map(String::as_str).collect();
     match (call.request.method.as_str(), path.as_slice()) {
         ("GET", []) => domain::get(call),
