@@ -8,7 +8,7 @@ const CHUNK_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=1 << 20;
 const GROWING_DIM: u64 = 1024;
 
 /// Returns a chunk shape for a dataset: its own shape, halved where it is longest until a chunk is of a good size.
-pub(crate) fn guess_chunk(space: &Dataspace, element_bytes: u64) -> Vec<u64> {
+pub fn guess_chunk(space: &Dataspace, element_bytes: u64) -> Vec<u64> {
     let largest = space.dims().iter().zip(space.max_dims());
     let mut shape: Vec<u64> = largest
         .map(|(&dim, &max)| if max == UNLIMITED { dim.max(GROWING_DIM) } else { max.max(1) })

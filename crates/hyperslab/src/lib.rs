@@ -110,6 +110,7 @@ pub use attribute_builder::{
 pub use builder::{
     DatasetBuilder, DatasetBuilderData, DatasetBuilderEmpty, DatasetBuilderEmptyShape, DatasetName, NoData,
 };
+pub use chunk_guess::guess_chunk;
 pub use chunks::ChunkInfo;
 pub use create::{AttributeValue, IntoShape, UNLIMITED_DIM};
 pub use dataset::Dataset;

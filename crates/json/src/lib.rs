@@ -22,7 +22,7 @@ mod values;
 pub use datatype::{datatype_from_json, datatype_to_json};
 pub use inner::InnerContainer;
 pub use load::{Loader, group_properties};
-pub use properties::{file_from_json, file_to_json};
+pub use properties::{dataset_from_json, file_from_json, file_to_json};
 pub use save::{Saver, charset_from_json, charset_to_json};
 pub use siblings::SiblingResolver;
 pub use space::{dataspace_from_json, dataspace_to_json, selection_from_json, selection_to_json};

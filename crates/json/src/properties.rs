@@ -79,7 +79,7 @@ pub(crate) fn dataset_to_json(
 }
 
 /// Returns the properties of a dataset, and its fill value as JSON.
-pub(crate) fn dataset_from_json<'v, 'a>(
+pub fn dataset_from_json<'v, 'a>(
     value: &'v Value<'a>,
     blocks_max: u64,
 ) -> Result<(DatasetCreate, Option<&'v Value<'a>>)> {

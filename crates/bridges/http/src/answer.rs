@@ -4,19 +4,22 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body::{Frame, SizeHint};
 use hyperslab::vol::model::Charge;
 use hyperslab::{Error, Kind};
 use serde_json::{Value, json};
 
+use crate::encoding;
+
 /// A request that was answered.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    content_type: &'static str,
+    pub(crate) status: StatusCode,
+    pub(crate) content_type: &'static str,
     headers: Vec<(HeaderName, String)>,
-    body: Bytes,
+    pub(crate) body: Bytes,
     /// The memory of the body, until it is sent.
     charge: Option<Charge>,
 }
@@ -24,12 +27,22 @@ pub(crate) struct Answer {
 impl Answer {
     /// Returns an answer of these bytes.
     pub(crate) fn new(content_type: &'static str, body: impl Into<Bytes>) -> Self {
-        Answer { content_type, headers: Vec::new(), body: body.into(), charge: None }
+        Answer { status: StatusCode::OK, content_type, headers: Vec::new(), body: body.into(), charge: None }
     }
 
     /// Returns a JSON answer.
     pub(crate) fn json(value: &Value) -> Self {
         Self::new("application/json", value.to_string())
+    }
+
+    /// With another status.
+    pub(crate) fn with_status(self, status: StatusCode) -> Self {
+        Answer { status, ..self }
+    }
+
+    /// With another body, of no more bytes.
+    pub(crate) fn with_body(self, body: Bytes) -> Self {
+        Answer { body, ..self }
     }
 
     /// With a header.
@@ -50,10 +63,18 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Returns the response to a request with these headers: what it accepts decides about compression and ranges.
+    pub(crate) fn into_response_for(self, request: &HeaderMap, etag: Option<String>) -> Response {
+        encoding::fitted(self, request, etag).into_response()
+    }
+}
+
 impl IntoResponse for Answer {
     fn into_response(self) -> Response {
         let body = Body::new(ChargedBody { left: self.body, _charge: self.charge });
-        let mut response = ([(header::CONTENT_TYPE, self.content_type)], body).into_response();
+        let content_type = [(header::CONTENT_TYPE, self.content_type)];
+        let mut response = (self.status, content_type, body).into_response();
         for (name, value) in self.headers {
             if let Ok(value) = HeaderValue::try_from(value) {
                 response.headers_mut().insert(name, value);
@@ -140,6 +161,7 @@ impl From<Error> for Failure {
             Kind::Denied => StatusCode::FORBIDDEN,
             Kind::Limit => StatusCode::PAYLOAD_TOO_LARGE,
             Kind::Invalid | Kind::Unsupported | Kind::Conversion => StatusCode::UNPROCESSABLE_ENTITY,
+            Kind::Exists => StatusCode::CONFLICT,
             Kind::Busy | Kind::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };

@@ -1,8 +1,8 @@
 //! Containers over HTTP (`docs/http.md`): what `hyperslab view` and `hyperslab serve --http` run.
 //!
-//! Three families of routes share one server: h5grove's endpoints (`grove`), an interface for pages and programs
-//! (`api`), and an embedded page. The library blocks, so each request runs on a thread of its own (`run`), behind limits
-//! of how many run at once and how much memory their answers take. All routes read; nothing is changed.
+//! Four families of routes share one server: h5grove's endpoints (`grove`), HSDS's interface (`hsds`), one for pages and
+//! programs (`api`), and an embedded page. The library blocks, so each request runs on a thread of its own (`run`), behind
+//! limits of how many run at once and how much memory they take. Only HSDS's interface changes anything.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -11,8 +11,10 @@ mod call;
 mod config;
 mod containers;
 mod elements;
+mod encoding;
 mod grove;
 mod guard;
+mod hsds;
 mod limits;
 mod openapi;
 mod page;

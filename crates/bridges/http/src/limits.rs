@@ -7,9 +7,11 @@ use std::time::Duration;
 pub struct HttpLimits {
     /// Bytes of a request's body.
     pub body_bytes_max: u64,
+    /// Bytes of the body of a request that writes.
+    pub write_bytes_max: u64,
     /// Bytes of an answer's body. A selection that would take more is refused before it is read.
     pub response_bytes_max: u64,
-    /// Bytes of the bodies of all answers that are made or sent at the same time.
+    /// Bytes of the bodies of all requests and answers that are made or sent at the same time.
     pub memory_bytes_max: u64,
     /// Elements that are looked at for one sample or histogram. Of more, every n-th is.
     pub elements_max: u64,
@@ -31,12 +33,15 @@ pub struct HttpLimits {
     pub containers_max: usize,
     /// A container that no request uses is closed after this time: its file is locked against writers while it is open.
     pub container_idle_max: Duration,
+    /// A container that a request changed is closed after this time: no one else can open its file while it is open.
+    pub changed_idle_max: Duration,
 }
 
 impl Default for HttpLimits {
     fn default() -> Self {
         HttpLimits {
             body_bytes_max: 1 << 20,
+            write_bytes_max: 256 << 20,
             response_bytes_max: 256 << 20,
             memory_bytes_max: 1 << 30,
             elements_max: 1 << 28,
@@ -49,6 +54,7 @@ impl Default for HttpLimits {
             stall_time_max: Duration::from_secs(30),
             containers_max: 16,
             container_idle_max: Duration::from_secs(5),
+            changed_idle_max: Duration::from_secs(1),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::header;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 use crate::run::Shared;
@@ -79,13 +79,19 @@ pub(crate) fn is_file(path: &str) -> bool {
 
 /// Returns the routes of the page in a folder.
 pub(crate) fn routes(folder: &str) -> Router<Arc<Shared>> {
-    let router = match FILES.first() {
-        Some(index) => Router::new().route(&format!("{folder}/"), get(move || async move { answer(index) })),
-        None => Router::new(),
+    // `/` has more than one meaning.
+    let router = match folder {
+        "" => Router::new(),
+        folder => Router::new().route(&format!("{folder}/"), get(|| async { index() })),
     };
     FILES.iter().fold(router, |router, file| {
         router.route(&format!("{folder}/{}", file.name), get(move || async move { answer(file) }))
     })
+}
+
+/// Returns the page.
+pub(crate) fn index() -> Response {
+    answer(&FILES[0]).into_response()
 }
 
 fn answer(file: &'static PageFile) -> impl IntoResponse {

@@ -46,8 +46,13 @@ impl Query {
     }
 }
 
+/// Decodes a part of a path, where a plus sign is itself.
+pub(crate) fn decode_path(text: &str) -> Result<String, Failure> {
+    decode(&text.replace('+', "%2B"))
+}
+
 fn decode(text: &str) -> Result<String, Failure> {
-    let wrong = || Failure::malformed("the query is not percent-encoded UTF-8");
+    let wrong = || Failure::malformed("the address is not percent-encoded UTF-8");
     let (mut bytes, mut left) = (Vec::with_capacity(text.len()), text.as_bytes());
     while let Some((&byte, rest)) = left.split_first() {
         left = rest;

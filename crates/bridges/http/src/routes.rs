@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{Extension, State};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{any, get};
 use axum::{Router, http};
 use server::Principal;
 
@@ -15,7 +16,7 @@ use crate::call::Handler;
 use crate::config::Metrics;
 use crate::guard::{self, Guard};
 use crate::run::{self, Shared};
-use crate::{api, grove, openapi, page};
+use crate::{api, grove, hsds, openapi, page};
 
 /// Routes of containers. All of them are read with GET.
 const ROUTES: [(&str, Handler); 10] = [
@@ -39,12 +40,13 @@ const PAGE_FOLDER: &str = "/view";
 
 /// Returns the paths of all routes. `/openapi.json` describes each.
 pub fn paths() -> impl Iterator<Item = &'static str> {
-    ROUTES.iter().map(|(path, _)| *path).chain(PLAIN_ROUTES)
+    ROUTES.iter().map(|(path, _)| *path).chain(PLAIN_ROUTES).chain(hsds::ROUTES)
 }
 
 /// Returns the service of a server.
 pub(crate) fn router(shared: Arc<Shared>, guard: Arc<Guard>, metrics: Option<Metrics>) -> Router {
     let guarded = containers()
+        .merge(domains())
         .nest(PAGE_FOLDER, containers())
         .route("/openapi.json", get(|| async { openapi::answer() }))
         .merge(page::routes(""))
@@ -70,6 +72,38 @@ fn containers() -> Router<Arc<Shared>> {
     })
 }
 
+/// Paths of HSDS's interface, whose parts it takes apart itself: names of attributes may have slashes.
+const DOMAIN_PATHS: [&str; 12] = [
+    "/about",
+    "/info",
+    "/domains",
+    "/acls",
+    "/acls/{user}",
+    "/groups",
+    "/groups/{*rest}",
+    "/datasets",
+    "/datasets/{*rest}",
+    "/datatypes",
+    "/datatypes/{*rest}",
+    "/",
+];
+
+/// Returns the routes of HSDS's interface. `/` is the page where the request names no domain.
+fn domains() -> Router<Arc<Shared>> {
+    let answer = |State(shared): State<Arc<Shared>>,
+                  Extension(who): Extension<Principal>,
+                  method: Method,
+                  uri: Uri,
+                  headers: HeaderMap,
+                  body: Body| async move {
+        match uri.path() {
+            "/" if method == Method::GET && !hsds::has_domain(&uri, &headers) => page::index(),
+            _ => hsds::answer(shared, who, method, uri, headers, body).await,
+        }
+    };
+    DOMAIN_PATHS.into_iter().fold(Router::new(), |router, path| router.route(path, any(answer)))
+}
+
 /// Adds `/healthz` and `/metrics`, which monitors ask for without a token.
 fn with_metrics(router: Router<Arc<Shared>>, metrics: Option<Metrics>) -> Router<Arc<Shared>> {
     let Some(metrics) = metrics else { return router };
@@ -88,7 +122,7 @@ async fn not_found() -> Response {
 }
 
 async fn wrong_method() -> Response {
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "All routes are read with GET").into_response()
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "This route is read with GET").into_response()
 }
 
 /// The address of the page, after a code was exchanged.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use hyperslab::Kind;
+use hyperslab::vol::Access;
 use hyperslab::vol::model::Budget;
 use server::Principal;
 use tokio::sync::Semaphore;
@@ -13,6 +14,8 @@ use tokio::sync::Semaphore;
 use crate::answer::Failure;
 use crate::call::{Call, Handler, busy};
 use crate::containers::{Containers, OpenContainer};
+use crate::encoding;
+use crate::hsds::IdentifierTable;
 use crate::limits::HttpLimits;
 use crate::query::Query;
 
@@ -21,7 +24,11 @@ use crate::query::Query;
 pub(crate) struct Shared {
     pub(crate) containers: Containers,
     pub(crate) limits: HttpLimits,
-    /// The account of the bodies of all answers.
+    /// Identifiers of objects, for HSDS's interface.
+    pub(crate) identifiers: IdentifierTable,
+    /// When the server started, in seconds since 1970.
+    pub(crate) started: u64,
+    /// The account of the bodies of all requests and answers.
     pub(crate) memory: Budget,
     /// Turns of requests.
     pub(crate) running: Arc<Semaphore>,
@@ -44,6 +51,16 @@ pub(crate) async fn answer(
     headers: HeaderMap,
     handler: Handler,
 ) -> Response {
+    let work = shared.clone();
+    on_thread(shared, move |is_cancelled| answer_blocking(&work, &who, &uri, &headers, is_cancelled, handler))
+        .await
+}
+
+/// Runs the work of a request on a thread of its own, when it is its turn.
+pub(crate) async fn on_thread(
+    shared: Arc<Shared>,
+    work: impl FnOnce(&AtomicBool) -> Response + Send + 'static,
+) -> Response {
     let turn = shared.running.clone().acquire_owned();
     let Ok(Ok(turn)) = tokio::time::timeout(shared.limits.turn_time_max, turn).await else {
         return busy().into_response();
@@ -53,7 +70,7 @@ pub(crate) async fn answer(
     let work = tokio::task::spawn_blocking(move || {
         // The turn ends with the work, also where no one waits for it any more.
         let _turn = turn;
-        answer_blocking(&shared, &who, &uri, &headers, &is_cancelled, handler)
+        work(&is_cancelled)
     });
     let response = work.await.unwrap_or_else(|_| {
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "The request could not be answered").into_response()
@@ -78,14 +95,14 @@ fn answer_blocking(
         }
         let (limits, memory) = (&shared.limits, &shared.memory);
         let call = Call { container: &container, query: &query, limits, memory, is_cancelled };
-        handler(&call).map(|answer| with_etag(answer.into_response(), etag))
+        handler(&call).map(|answer| answer.into_response_for(headers, etag))
     });
     answered.unwrap_or_else(IntoResponse::into_response)
 }
 
 /// Opens the container of a request. Texts of failures are h5grove's, where H5Web recognises them.
 fn open(shared: &Shared, who: &Principal, query: &Query) -> Result<OpenContainer, Failure> {
-    let opened = shared.containers.open(who, query.get("file"));
+    let opened = shared.containers.open(who, query.get("file"), Access::Read);
     opened.map_err(|error| match error.kind() {
         Kind::NotFound => Failure::missing("File not found!"),
         Kind::Denied => Failure::new(StatusCode::FORBIDDEN, "Permission denied"),
@@ -94,15 +111,16 @@ fn open(shared: &Shared, who: &Principal, query: &Query) -> Result<OpenContainer
 }
 
 /// Returns whether the client has this version of the answer.
-fn is_known(headers: &HeaderMap, etag: Option<&str>) -> bool {
+pub(crate) fn is_known(headers: &HeaderMap, etag: Option<&str>) -> bool {
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     match (known, etag) {
-        (Some(known), Some(etag)) => known.split(',').any(|tag| tag.trim() == etag),
+        (Some(known), Some(etag)) => known.split(',').any(|tag| encoding::is_same(tag.trim(), etag)),
         _ => false,
     }
 }
 
-fn with_etag(mut response: Response, etag: Option<String>) -> Response {
+/// Adds the entity tag of an answer.
+pub(crate) fn with_etag(mut response: Response, etag: Option<String>) -> Response {
     if let Some(value) = etag.and_then(|etag| HeaderValue::try_from(etag).ok()) {
         response.headers_mut().insert(header::ETAG, value);
     }

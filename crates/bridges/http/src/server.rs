@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use crate::config::Config;
 use crate::containers::Containers;
 use crate::guard::Guard;
+use crate::hsds::IdentifierTable;
 use crate::limits::HttpLimits;
 use crate::patience::PatientStream;
 use crate::routes;
@@ -28,7 +29,7 @@ const SOCKET_THREADS: usize = 2;
 /// Bytes of the line and the headers of a request.
 const HEADER_BYTES_MAX: usize = 64 << 10;
 /// How often containers that no one uses are looked for.
-const IDLE_EVERY: Duration = Duration::from_secs(1);
+const IDLE_EVERY: Duration = Duration::from_millis(500);
 /// Requests that run may finish within this time when the server stops.
 const STOP_TIME_MAX: Duration = Duration::from_secs(2);
 /// What a client gets that is one too many.
@@ -61,7 +62,9 @@ impl Server {
         let code = guard.code().map(str::to_owned);
         let shared = Arc::new(Shared {
             containers,
-            memory: Budget::new("HTTP answers", limits.memory_bytes_max),
+            identifiers: IdentifierTable::new()?,
+            started: started(),
+            memory: Budget::new("HTTP bodies", limits.memory_bytes_max),
             running: Arc::new(Semaphore::new(limits.running_max.max(1))),
             limits,
         });
@@ -102,6 +105,10 @@ impl Drop for Server {
     }
 }
 
+fn started() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
 fn runtime(limits: &HttpLimits) -> Result<Runtime> {
     let built = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(SOCKET_THREADS)
@@ -119,7 +126,11 @@ async fn close_idle(shared: Arc<Shared>) {
         tokio::time::sleep(IDLE_EVERY).await;
         let shared = shared.clone();
         // A failure here is the end of the runtime.
-        let _ = tokio::task::spawn_blocking(move || shared.containers.close_idle()).await;
+        let closed = tokio::task::spawn_blocking(move || {
+            shared.identifiers.release_unlinked();
+            shared.containers.close_idle();
+        });
+        let _ = closed.await;
     }
 }
 

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use crate::{
     check, compact, completions, copy, exec, h5, help, log, man, objects, recover, serve, tour, view, vol,
+    watch,
 };
 
 /// One command.
@@ -108,6 +109,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         about: "show what a container holds, in a browser or in the terminal",
         usage: view::USAGE,
         run: view::run,
+    },
+    Command {
+        name: "watch",
+        about: "follow a file that another program writes to: print new rows as they come",
+        usage: watch::USAGE,
+        run: watch::run,
     },
     Command {
         name: "exec",

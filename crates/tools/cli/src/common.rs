@@ -1,7 +1,8 @@
 //! Options that every command takes, and the ways to stop it.
 
-use std::sync::OnceLock;
+use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 use hyperslab::{Error, Result};
@@ -11,8 +12,18 @@ use hyperslab::{Error, Result};
 struct Common {
     expand: bool,
     raw_output: bool,
+    style: Option<TextStyle>,
     timeout: Option<Duration>,
     memory: Option<u64>,
+}
+
+/// How characters beyond ASCII are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TextStyle {
+    /// As octal numbers, as the tools of HDF5 1.10 print them.
+    Octal,
+    /// As they are.
+    Utf8,
 }
 
 static COMMON: OnceLock<Common> = OnceLock::new();
@@ -44,6 +55,7 @@ fn parse(words: Vec<String>) -> Result<(Common, Vec<String>)> {
         match option {
             "--expand" => found.expand = true,
             "--raw-output" => found.raw_output = true,
+            "--style" => found.style = Some(style(&value())?),
             "--timeout" => found.timeout = Some(seconds(&value())?),
             "--memory" => found.memory = Some(bytes(&value())?),
             "--" => {
@@ -54,6 +66,16 @@ fn parse(words: Vec<String>) -> Result<(Common, Vec<String>)> {
         }
     }
     Ok((found, rest))
+}
+
+fn style(text: &str) -> Result<TextStyle> {
+    match text {
+        "1.10" => Ok(TextStyle::Octal),
+        "utf-8" => Ok(TextStyle::Utf8),
+        _ => {
+            Err(Error::invalid("read arguments").with("option", "--style").with("style", format!("{text:?}")))
+        }
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration> {
@@ -106,6 +128,13 @@ pub(crate) fn is_patient() -> bool {
 /// Returns whether text of files is printed as it is, with all that a terminal may act upon.
 pub(crate) fn raw_output() -> bool {
     common().raw_output
+}
+
+/// Returns whether characters beyond ASCII are printed as they are: where the user says so, and on a terminal. Programs that
+/// read the output get what the tools of HDF5 1.10 print.
+pub(crate) fn prints_utf8() -> bool {
+    static IS_TERMINAL: LazyLock<bool> = LazyLock::new(|| std::io::stdout().is_terminal());
+    common().style.map_or_else(|| *IS_TERMINAL, |style| style == TextStyle::Utf8)
 }
 
 /// Returns whether the work shall end.

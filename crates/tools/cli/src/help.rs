@@ -17,6 +17,8 @@ Every command takes these too:
   --timeout SECONDS  end with an error after so long
   --expand           print very long paths, holes of datasets and deep indentation whole, and read what a few bytes
                      claim to be
+  --style 1.10|utf-8 characters beyond ASCII in strings and names: as octal numbers, as the tools of HDF5 1.10 print
+                     them, or as they are; on a terminal, as they are without this option, too
   --raw-output       print text of files as it is; without this, what could act upon a terminal is escaped
 ";
 

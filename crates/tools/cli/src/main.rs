@@ -10,6 +10,7 @@ mod common;
 mod compact;
 mod completions;
 mod copy;
+mod elements;
 mod exec;
 mod h5;
 mod help;
@@ -26,6 +27,7 @@ mod tour;
 mod usage;
 mod view;
 mod vol;
+mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -65,6 +65,11 @@ impl JsonText {
         if number.is_finite() { self.push(format!("{number:?}").as_bytes()) } else { self.push(b"null") }
     }
 
+    /// Appends a value.
+    pub(crate) fn push_value(&mut self, value: &Value) -> Result<(), Failure> {
+        self.push_display(value)
+    }
+
     /// Returns the bytes.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
@@ -82,5 +87,39 @@ impl JsonText {
             Some(charge) => answer.charged(charge),
             None => answer,
         }
+    }
+}
+
+/// An object that is written member by member.
+#[derive(Debug)]
+pub(crate) struct JsonFields<'o> {
+    out: &'o mut JsonText,
+    is_first: bool,
+}
+
+impl<'o> JsonFields<'o> {
+    /// Begins an object.
+    pub(crate) fn begin(out: &'o mut JsonText) -> Result<Self, Failure> {
+        out.push(b"{")?;
+        Ok(JsonFields { out, is_first: true })
+    }
+
+    /// Writes the name of a member, whose value the caller writes next.
+    pub(crate) fn name(&mut self, name: &str) -> Result<&mut JsonText, Failure> {
+        self.out.push(if self.is_first { b"" } else { b"," })?;
+        self.is_first = false;
+        self.out.push_string(name)?;
+        self.out.push(b":")?;
+        Ok(self.out)
+    }
+
+    /// Writes a member.
+    pub(crate) fn put(&mut self, name: &str, value: &Value) -> Result<(), Failure> {
+        self.name(name)?.push_value(value)
+    }
+
+    /// Ends the object.
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        self.out.push(b"}")
     }
 }

@@ -79,7 +79,8 @@ impl SelectedDims {
 }
 
 impl SelectedDim {
-    fn parse(item: &str, dim: u64) -> Result<Self, Failure> {
+    /// Reads what one dimension of a selection says.
+    pub(crate) fn parse(item: &str, dim: u64) -> Result<Self, Failure> {
         let wrong =
             || Failure::argument(format!("{item:?} does not select elements of a dimension of {dim}"));
         match item.split_once(':') {

@@ -50,7 +50,7 @@ fn allow(headers: &mut HeaderMap, origin: Option<HeaderValue>, varies: bool) {
     let mut set =
         |name: HeaderName, value: &'static str| headers.insert(name, HeaderValue::from_static(value));
     if varies {
-        set(header::VARY, "Origin");
+        set(header::VARY, "Accept-Encoding, Origin");
     }
     let Some(origin) = origin else {
         set(HeaderName::from_static("cross-origin-resource-policy"), "same-origin");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyperslab::{Error, Result};
@@ -18,7 +18,7 @@ use server::{Principal, Rights};
 use crate::answer::Failure;
 use crate::config::{Auth, Config};
 use crate::query::Query;
-use crate::{page, routes};
+use crate::{hsds, page, routes};
 
 pub(crate) use headers::add_headers;
 
@@ -51,6 +51,7 @@ pub(crate) struct Guard {
     hosts: Option<Vec<String>>,
     origins: Vec<String>,
     body_bytes_max: u64,
+    write_bytes_max: u64,
 }
 
 /// A request that passed.
@@ -70,7 +71,8 @@ impl Guard {
         };
         let hosts = address.ip().is_loopback().then(|| site::loopback_hosts(address));
         let origins = config.origins.clone();
-        Ok(Guard { lock, hosts, origins, body_bytes_max: config.limits.body_bytes_max })
+        let (body_bytes_max, write_bytes_max) = (config.limits.body_bytes_max, config.limits.write_bytes_max);
+        Ok(Guard { lock, hosts, origins, body_bytes_max, write_bytes_max })
     }
 
     /// Returns the code for a browser, where one is needed.
@@ -81,10 +83,17 @@ impl Guard {
         }
     }
 
-    fn admit(&self, uri: &Uri, headers: &HeaderMap) -> std::result::Result<Admission, Failure> {
+    fn admit(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> std::result::Result<Admission, Failure> {
         site::check_host(self.hosts.as_deref(), uri, headers)?;
-        site::check_origin(&self.origins, uri.path(), headers)?;
-        self.check_body(headers)?;
+        // Pages of other origins may read: what they would change, a user did not ask for.
+        let origins: &[String] = if *method == Method::GET { &self.origins } else { &[] };
+        site::check_origin(origins, uri.path(), headers)?;
+        self.check_body(method, uri.path(), headers)?;
         match &self.lock {
             Lock::Off => Ok(Admission::Caller(Principal::trusted("anybody"))),
             Lock::Tokens(rights) => {
@@ -95,11 +104,18 @@ impl Guard {
         }
     }
 
-    /// Refuses bodies that no route takes: they would have to be read before the next request.
-    fn check_body(&self, headers: &HeaderMap) -> std::result::Result<(), Failure> {
+    /// Refuses bodies that are too large, or that no route takes: they would have to be read before the next request.
+    fn check_body(
+        &self,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+    ) -> std::result::Result<(), Failure> {
         let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let bytes = length.map_or(0, |length| length.parse().unwrap_or(u64::MAX));
-        if bytes > self.body_bytes_max || headers.contains_key(header::TRANSFER_ENCODING) {
+        let takes_body = hsds::takes_body(method, path);
+        let bytes_max = if takes_body { self.write_bytes_max } else { self.body_bytes_max };
+        if bytes > bytes_max || headers.contains_key(header::TRANSFER_ENCODING) {
             return Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "The body of the request is too large"));
         }
         Ok(())
@@ -159,7 +175,7 @@ fn secret() -> Result<String> {
 
 /// Lets a request through that may be answered, with the rights of its caller.
 pub(crate) async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
-    match guard.admit(request.uri(), request.headers()) {
+    match guard.admit(request.method(), request.uri(), request.headers()) {
         Ok(Admission::Caller(who)) => {
             request.extensions_mut().insert(who);
             next.run(request).await

@@ -63,6 +63,18 @@ pub(crate) fn get_with(address: SocketAddr, target: &str, headers: &[(&str, &str
     Response::parse(&bytes).unwrap_or_else(|| panic!("{target}: {:?}", String::from_utf8_lossy(&bytes)))
 }
 
+/// Sends a request with a body. A body that is JSON text is sent as such, others as bytes.
+pub(crate) fn send(address: SocketAddr, method: &str, target: &str, body: &[u8]) -> Response {
+    let kind = if matches!(body.first(), Some(b'{' | b'[')) { "json" } else { "octet-stream" };
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/{kind}\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let bytes = exchange(address, &[head.as_bytes(), body].concat());
+    Response::parse(&bytes).unwrap_or_else(|| panic!("{target}: {:?}", String::from_utf8_lossy(&bytes)))
+}
+
 pub(crate) fn get(address: SocketAddr, target: &str) -> Response {
     get_with(address, target, &[])
 }

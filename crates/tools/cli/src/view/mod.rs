@@ -4,6 +4,8 @@
 mod page;
 mod picture;
 mod text;
+#[cfg(feature = "tui")]
+mod tui;
 
 use std::process::ExitCode;
 
@@ -12,6 +14,7 @@ use hyperslab::Result;
 pub(crate) const USAGE: &str = "\
 usage: hyperslab view [--port N] [--no-open] LOCATION
        hyperslab view --text LOCATION [PATH]
+       hyperslab view --tui LOCATION
   Shows a container in the browser: its tree, values, plots and pictures. The page is served on this machine only, to
   the browser that opens the address first; Ctrl-C ends it.
       --port N   listen there instead of on a free port
@@ -19,12 +22,14 @@ usage: hyperslab view [--port N] [--no-open] LOCATION
       --text     in the terminal: a dataset is a line, or a heat map of the last two dimensions; of a group, members are
                  listed with a small picture each. COLUMNS and LINES say how large a picture may be; NO_COLOR leaves
                  colours out.
+      --tui      in the terminal, with keys: a tree, values and a plot
 ";
 
 /// The options.
 #[derive(Debug, Default)]
 struct Wanted<'a> {
     is_text: bool,
+    is_tui: bool,
     port: u16,
     no_open: bool,
     names: Vec<&'a str>,
@@ -43,6 +48,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     let (location, shown) = match (wanted.is_text, wanted.names.as_slice()) {
         (true, [location]) => (location, text::show(location, "/")),
         (true, [location, path]) => (location, text::show(location, path)),
+        (false, [location]) if wanted.is_tui => (location, show_tui(location)),
         (false, [location]) => (location, show_page(location, &wanted)),
         _ => {
             eprint!("{USAGE}");
@@ -65,6 +71,7 @@ fn wanted(words: &[String]) -> Option<Wanted<'_>> {
     while let Some(word) = words.next() {
         match word {
             "--text" => wanted.is_text = true,
+            "--tui" => wanted.is_tui = true,
             "--no-open" => wanted.no_open = true,
             "--port" => wanted.port = words.next()?.parse().ok()?,
             _ if word.starts_with('-') => return None,
@@ -83,4 +90,15 @@ fn show_page(location: &str, wanted: &Wanted<'_>) -> Result<()> {
 fn show_page(_: &str, _: &Wanted<'_>) -> Result<()> {
     Err(hyperslab::Error::unsupported("show page")
         .with("problem", "it is the feature `http`; --text needs none"))
+}
+
+#[cfg(feature = "tui")]
+fn show_tui(location: &str) -> Result<()> {
+    tui::show(location)
+}
+
+#[cfg(not(feature = "tui"))]
+fn show_tui(_: &str) -> Result<()> {
+    Err(hyperslab::Error::unsupported("show container")
+        .with("problem", "it is the feature `tui`; --text needs none"))
 }

@@ -119,14 +119,14 @@ fn legend(sample: &Sample, dims: &[usize]) -> String {
 }
 
 /// Some numbers of a dataset, taken at regular steps.
-struct Sample {
-    values: Vec<f64>,
-    columns: usize,
+pub(super) struct Sample {
+    pub(super) values: Vec<f64>,
+    pub(super) columns: usize,
     steps: Vec<u64>,
 }
 
 /// Returns at most `rows` by `columns` numbers of the last `shown` dimensions, at the start of the others.
-fn sampled(dataset: &Dataset, shown: usize, columns: usize, rows: usize) -> Result<Sample> {
+pub(super) fn sampled(dataset: &Dataset, shown: usize, columns: usize, rows: usize) -> Result<Sample> {
     if !is_number(&dataset.dtype()?) {
         let error = Error::unsupported("draw dataset").with("path", dataset.name());
         return Err(error.with("problem", "only numbers can be drawn; `hyperslab dump` prints its elements"));
@@ -148,6 +148,27 @@ fn sampled(dataset: &Dataset, shown: usize, columns: usize, rows: usize) -> Resu
     let selection = Selection::hyperslab(&vec![0; dims.len()], &stride, &count, &ones)?;
     let values = dataset.read_selection::<f64>(&selection)?;
     Ok(Sample { values, columns: count[dims.len() - 1] as usize, steps })
+}
+
+/// Returns the first elements that fit into a table, and how many of them are in a line; `None` where there are none.
+#[cfg(feature = "tui")]
+pub(super) fn window(dataset: &Dataset, columns: usize, rows: usize) -> Result<Option<(Selection, usize)>> {
+    let dims: Vec<u64> = dataset.shape().iter().map(|&dim| dim as u64).collect();
+    let info = dataset.dataset_info();
+    if info.space.element_count()? == 0 {
+        return Ok(None);
+    }
+    let rank = dims.len();
+    // One dimension goes down; of more, the last goes to the right and the one before it down.
+    let most = |at: usize| match rank - at {
+        1 if rank > 1 => columns,
+        1 | 2 => rows,
+        _ => 1,
+    };
+    let count: Vec<u64> = dims.iter().enumerate().map(|(at, &dim)| dim.min(most(at) as u64)).collect();
+    let width = if rank > 1 { count[rank - 1] as usize } else { 1 };
+    let selection = if rank == 0 { Selection::All } else { Selection::block(&vec![0; rank], &count)? };
+    Ok(Some((selection, width)))
 }
 
 fn is_number(datatype: &Datatype) -> bool {

@@ -4,6 +4,7 @@ mod attribute;
 mod comparable;
 mod dataset;
 mod datum;
+mod json;
 mod matched;
 pub(crate) mod native;
 mod number;
@@ -60,6 +61,10 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             let found = compare(&mut report, &options);
             bar.finish_and_clear();
             summary(&mut report);
+            if options.json {
+                let document = json::document(&report, found);
+                report.write(document.as_bytes());
+            }
             report.flush();
             ExitCode::from(match found {
                 _ if report.failed => FAILED,
@@ -252,8 +257,21 @@ fn compare_lists(report: &mut Report<'_>, sides: &[Side; 2], lists: &[List; 2]) 
     report.contents_differ |= matched.iter().any(|m| m.first.is_none() || m.second.is_none());
     let files = [&sides[0].root, &sides[1].root];
     let mut objects = Objects { report, files, excluded_attributes: options.excluded_attributes.clone() };
-    let pairs = matched.iter().filter_map(|m| Some((m.first?, m.second?)));
-    pairs.map(|(a, b)| objects.compare(&lists[0].entries[a], &lists[1].entries[b])).sum()
+    let mut differences = 0;
+    for one in &matched {
+        let entries = [one.first.map(|at| &lists[0].entries[at]), one.second.map(|at| &lists[1].entries[at])];
+        match entries {
+            [Some(first), Some(second)] => {
+                let found = objects.compare(first, second);
+                objects.report.findings.compared(first, second, found);
+                differences += found;
+            }
+            [Some(first), None] => objects.report.findings.only(0, first),
+            [None, Some(second)] => objects.report.findings.only(1, second),
+            [None, None] => {}
+        }
+    }
+    differences
 }
 
 fn print_list(

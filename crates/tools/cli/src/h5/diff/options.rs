@@ -63,6 +63,8 @@ pub(crate) struct Options {
     pub(crate) level: u32,
     pub(crate) report: bool,
     pub(crate) quiet: bool,
+    /// Print a document for programs, and nothing else.
+    pub(crate) json: bool,
     /// Name what cannot be compared.
     pub(crate) list_incomparable: bool,
     pub(crate) count_max: Option<u64>,
@@ -126,6 +128,7 @@ const SPECS: &[Spec] = &[
     Spec { letter: '\u{2}', names: &["vfd-info-1"], takes: Takes::Argument },
     Spec { letter: '\u{3}', names: &["vfd-name-2"], takes: Takes::Argument },
     Spec { letter: '\u{4}', names: &["vfd-info-2"], takes: Takes::Argument },
+    Spec { letter: '\u{5}', names: &["json"], takes: Takes::Nothing },
 ];
 
 const EXCLUSIVE: &str = "\
@@ -203,6 +206,7 @@ impl Options {
             '\u{2}' => self.vfds[0].info = Some(value),
             '\u{3}' => self.vfds[1].name = Some(value),
             '\u{4}' => self.vfds[1].info = Some(value),
+            '\u{5}' => self.json = true,
             _ => {}
         }
         Ok(())

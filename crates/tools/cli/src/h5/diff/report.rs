@@ -5,6 +5,7 @@ use std::io::Write;
 use hyperslab::Error;
 use hyperslab::vol::model::text::to_bytes;
 
+use super::json::Findings;
 use super::options::Options;
 use crate::h5::dump::streams::failed;
 
@@ -12,6 +13,8 @@ use crate::h5::dump::streams::failed;
 pub(crate) struct Report<'a> {
     pub(crate) options: &'a Options,
     out: &'a mut dyn Write,
+    /// What was compared, for programs.
+    pub(crate) findings: Findings,
     /// One has objects or attributes that the other has not.
     pub(crate) contents_differ: bool,
     /// Something could not be compared.
@@ -22,11 +25,25 @@ pub(crate) struct Report<'a> {
 
 impl<'a> Report<'a> {
     pub(crate) fn new(options: &'a Options, out: &'a mut dyn Write) -> Self {
-        Report { options, out, contents_differ: false, incomparable: false, failed: false }
+        Report {
+            options,
+            out,
+            findings: Findings::default(),
+            contents_differ: false,
+            incomparable: false,
+            failed: false,
+        }
     }
 
     /// Prints bytes as they are.
     pub(crate) fn put(&mut self, text: &[u8]) {
+        if !self.options.json {
+            self.write(text);
+        }
+    }
+
+    /// Prints the document for programs.
+    pub(crate) fn write(&mut self, text: &[u8]) {
         if self.out.write_all(text).map_err(failed).is_err() {
             self.failed = true;
         }

@@ -12,6 +12,7 @@ What is printed:
   -v, --verbose[=N]         the differences, all objects, and warnings; N: more about attributes (1, 2) and
                             file names (3)
   -q, --quiet               nothing
+      --json                objects that differ, as JSON for programs
   -c, --compare             objects that cannot be compared
   -n, --count=C             at most C differences of a dataset or attribute
 

@@ -4,11 +4,23 @@ use std::fmt::Write;
 
 use hyperslab::vol::model::text::to_bytes;
 
+use crate::common::prints_utf8;
+
 /// Returns a name with C's escapes, and octal numbers for what is not printable ASCII.
 pub(crate) fn escape(name: &str, spaces: bool) -> String {
+    shown(name, spaces, prints_utf8())
+}
+
+fn shown(name: &str, spaces: bool, is_utf8: bool) -> String {
     let mut out = String::with_capacity(name.len());
-    for byte in to_bytes(name) {
-        push(&mut out, byte, spaces);
+    let mut buffer = [0; 4];
+    for c in name.chars() {
+        let text: &str = c.encode_utf8(&mut buffer);
+        // Some characters stand for bytes that are no UTF-8.
+        match to_bytes(text) {
+            bytes if is_utf8 && !c.is_ascii() && bytes == text.as_bytes() => out.push(c),
+            bytes => bytes.into_iter().for_each(|byte| push(&mut out, byte, spaces)),
+        }
     }
     out
 }
@@ -37,5 +49,6 @@ mod tests {
     fn odd_characters_are_escaped() {
         assert_eq!(escape("naïve \"n\"\t", true), "na\\303\\257ve\\ \\\"n\\\"\\t");
         assert_eq!(escape("a b", false), "a b");
+        assert_eq!(shown("naïve \"n\"", false, true), "naïve \\\"n\\\"");
     }
 }

@@ -1,5 +1,7 @@
 //! Characters as h5dump shows them.
 
+use crate::common::prints_utf8;
+
 /// How the characters of strings are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
@@ -23,6 +25,8 @@ pub(crate) fn push_char(out: &mut Vec<u8>, byte: u8, escape: Escape) {
         }
         8 | 12 | b'\n' | b'\r' | b'\t' if escaped => out.extend([b'\\', letter(byte)]),
         8 | 12 | b'\t' | b' '..=b'~' => out.push(byte),
+        // What is no UTF-8 is escaped when it is printed.
+        0x80.. if prints_utf8() => out.push(byte),
         // C prints a signed char, so a byte above 127 comes out as a 32-bit negative number.
         _ => out.extend_from_slice(format!("\\{:03o}", i32::from(byte as i8) as u32).as_bytes()),
     }
@@ -48,6 +52,7 @@ pub(crate) fn escape_name(name: &[u8]) -> Vec<u8> {
             11 => out.extend(b"\\v"),
             8 | 12 | b'\n' | b'\r' | b'\t' => out.extend([b'\\', letter(byte)]),
             b' '..=b'~' => out.push(byte),
+            0x80.. if prints_utf8() => out.push(byte),
             _ => out.extend_from_slice(format!("\\{:03o}", byte).as_bytes()),
         }
     }

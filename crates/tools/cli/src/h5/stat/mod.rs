@@ -1,6 +1,7 @@
 //! `hyperslab stat`: the options and the output of h5stat.
 
 mod collect;
+mod json;
 mod options;
 mod print;
 
@@ -34,12 +35,15 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 fn tell(out: &mut dyn Write, options: &Options) -> io::Result<u8> {
-    writeln!(out, "Filename: {}", shown(&options.file))?;
+    if !options.json {
+        writeln!(out, "Filename: {}", shown(&options.file))?;
+    }
     let bar = spinner_beside_output("stat");
     let found =
         Source::open(&options.file, None, 1).and_then(|source| collect::collect(&ObjectAt::root(&source)));
     bar.finish_and_clear();
     match found {
+        Ok(found) if options.json => json::print(out, &shown(&options.file), &found).map(|()| 0),
         Ok(found) => print::print(out, &found, options).map(|()| 0),
         Err(error) if options.errors => {
             eprint!("{}", error.stack());

@@ -23,6 +23,7 @@ without options, all of it.
   -m, --dims=N          datasets of less than N elements are small (10)
   -a, --numattrs=N      up to N attributes are few (10)
 
+      --json            all of it, as JSON for programs
       --enable-error-stack  say why something could not be read
       --page-buffer-size=N  accepted for scripts
   -h, --help            this text
@@ -53,6 +54,8 @@ pub(crate) struct Options {
     pub(crate) dims_small: u64,
     pub(crate) attributes_small: u64,
     pub(crate) errors: bool,
+    /// Print everything as JSON.
+    pub(crate) json: bool,
     pub(crate) file: String,
 }
 
@@ -91,6 +94,7 @@ const SPECS: &[Spec] = &[
     Spec { letter: 's', names: &["freespace"], takes: Takes::Nothing },
     Spec { letter: 'S', names: &["summary"], takes: Takes::Nothing },
     Spec { letter: 'E', names: &["enable-error-stack"], takes: Takes::Attached },
+    Spec { letter: '\u{5}', names: &["json"], takes: Takes::Nothing },
     Spec { letter: 'K', names: &["page-buffer-size"], takes: Takes::Argument },
 ];
 
@@ -103,6 +107,7 @@ pub(crate) fn parse(words: &[String]) -> Command {
         dims_small: 10,
         attributes_small: 10,
         errors: false,
+        json: false,
         file: String::new(),
     };
     loop {
@@ -133,6 +138,7 @@ impl Options {
             'm' => self.dims_small = threshold(value, "datasets")?,
             'a' => self.attributes_small = threshold(value, "# of attributes")?,
             'E' => self.errors = true,
+            '\u{5}' => self.json = true,
             _ => self.parts.extend(part(letter)),
         }
         Ok(())
