@@ -130,6 +130,14 @@ fn few_bytes_do_not_take_much_memory_or_time() {
     let bytes = get_with(domain.address(), &value, &[("Accept", "application/octet-stream")]);
     assert_eq!(bytes.status, 413);
     assert_eq!(send(domain.address(), "PUT", &value, &[0; 64]).status, 400);
+    // One element of a terabyte with a fill value.
+    let filled = json!({ "type": "H5T_IEEE_F64LE", "shape": [1u64 << 37], "link": link(&domain, "filled"),
+                         "creationProperties": { "fillValue": 7.0, "allocTime": "H5D_ALLOC_TIME_EARLY" } });
+    domain.post("/datasets?domain=/a.h5", &filled);
+    let one = format!("/datasets/{}/value?domain=/a.h5&select=[5:6]", domain.id("filled"));
+    assert_eq!(send(domain.address(), "PUT", &one, &[0; 8]).status, 200);
+    let bytes = std::fs::metadata(domain.folder.path().join("a.h5")).unwrap().len();
+    assert!(bytes < 64 << 20, "{bytes}");
     // A megabyte of short strings for elements of a megabyte each.
     let wide = json!({ "class": "H5T_STRING", "length": 1 << 20, "charSet": "H5T_CSET_ASCII", "strPad": "H5T_STR_NULLPAD" });
     let many = json!({ "type": wide, "shape": [100_000], "value": vec![""; 100_000] });
