@@ -46,14 +46,14 @@ fn draw_object(frame: &mut Frame<'_>, viewer: &Viewer, area: Rect) {
     };
     let height = u16::try_from(about.len() + 2).unwrap_or(u16::MAX).min(area.height / 2);
     let [top, bottom] = Layout::vertical([Constraint::Length(height), Constraint::Min(1)]).areas(area);
-    frame.render_widget(Paragraph::new(lines(about)).block(Block::bordered()), top);
+    frame.render_widget(Paragraph::new(lines(&about)).block(Block::bordered()), top);
     let block = Block::bordered().title(title);
     let inner = block.inner(bottom);
     let content = viewer.content(usize::from(inner.width), usize::from(inner.height));
-    frame.render_widget(Paragraph::new(lines(content)).block(block), bottom);
+    frame.render_widget(Paragraph::new(lines(&content)).block(block), bottom);
 }
 
-fn lines(texts: Vec<String>) -> Vec<Line<'static>> {
+fn lines(texts: &[String]) -> Vec<Line<'static>> {
     texts.iter().map(|text| Line::raw(printable(text))).collect()
 }
 
