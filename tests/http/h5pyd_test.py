@@ -1,6 +1,5 @@
 """h5pyd, unchanged, against `hyperslab serve --http`: reads what h5py wrote, and writes what h5py reads."""
 import base64
-import json
 import os
 import sys
 import time

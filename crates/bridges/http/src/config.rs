@@ -36,7 +36,7 @@ pub enum Auth {
     Code,
     /// A token, as a bearer token or as the password of basic authentication, with its rights.
     Tokens(::server::Rights),
-    /// None: everybody on this machine may read everything.
+    /// None: everybody on this machine may read and change everything.
     Off,
 }
 

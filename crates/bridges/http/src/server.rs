@@ -63,7 +63,7 @@ impl Server {
         let shared = Arc::new(Shared {
             containers,
             identifiers: IdentifierTable::new()?,
-            started: started(),
+            started: u64::from(system::clock::seconds()),
             memory: Budget::new("HTTP bodies", limits.memory_bytes_max),
             running: Arc::new(Semaphore::new(limits.running_max.max(1))),
             limits,
@@ -103,10 +103,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.halt();
     }
-}
-
-fn started() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 fn runtime(limits: &HttpLimits) -> Result<Runtime> {

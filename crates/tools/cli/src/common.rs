@@ -189,7 +189,7 @@ mod tests {
         let (found, rest) =
             parse(words("--timeout 2.5 dump --expand -H --memory=2G a.h5 -- --raw-output")).unwrap();
         let timeout = Some(Duration::from_millis(2500));
-        assert_eq!(found, Common { expand: true, raw_output: false, timeout, memory: Some(2 << 30) });
+        assert_eq!(found, Common { expand: true, timeout, memory: Some(2 << 30), ..Common::default() });
         assert_eq!(rest, words("dump -H a.h5 -- --raw-output"));
     }
 

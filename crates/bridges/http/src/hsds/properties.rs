@@ -3,7 +3,7 @@
 use hyperslab::vol::algorithms::transfer;
 use hyperslab::vol::model::convert::Conversions;
 use hyperslab::vol::model::properties::{
-    CreationOrder, DatasetCreate, FillValue, FilterSpec, GroupCreate, Layout, ObjectCreate,
+    AllocTime, CreationOrder, DatasetCreate, FillValue, FilterSpec, GroupCreate, Layout, ObjectCreate,
 };
 use hyperslab::vol::model::{Dataspace, Heap, UNLIMITED};
 use hyperslab::{Dataset, Datatype, filter_names};
@@ -135,9 +135,16 @@ impl DatasetRequest {
 
 const FLETCHER32: u16 = 3;
 
-/// HSDS keeps all elements in chunks of its own, so that clients ask for layouts that a file cannot have.
+/// Bytes of a dataset that is stored in one piece: its space is allocated and filled with the first element that is written.
+const CONTIGUOUS_BYTES_MAX: u64 = 64 << 20;
+
+/// HSDS keeps all elements in chunks of its own, so that clients ask for layouts that a file cannot have, or that would let
+/// a small request write much.
 fn suit_layout(create: &mut DatasetCreate, space: &Dataspace, datatype: &Datatype) {
-    let needs_chunks = space.is_resizable() || !create.filters.is_empty();
+    create.alloc_time = AllocTime::default();
+    let bytes = space.element_count().unwrap_or(u64::MAX).saturating_mul(u64::from(datatype.size()));
+    let is_large = bytes > CONTIGUOUS_BYTES_MAX;
+    let needs_chunks = is_large || space.is_resizable() || !create.filters.is_empty();
     match &mut create.layout {
         Layout::Contiguous | Layout::Compact if needs_chunks && space.rank() > 0 => {
             create.layout = Layout::chunked(&hyperslab::guess_chunk(space, u64::from(datatype.size())));

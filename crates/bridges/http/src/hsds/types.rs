@@ -46,9 +46,9 @@ pub(super) fn describe(datatype: &Datatype) -> Value {
         Datatype::Bitfield(bits) => number("H5T_INTEGER", "STD_U", bits),
         Datatype::Time(t) => number("H5T_INTEGER", "STD_I", &Bits::full(t.size, t.order)),
         Datatype::Float(t) => number("H5T_FLOAT", "IEEE_F", &t.bits),
-        Datatype::String(t) => string(json!(t.size), t.charset, t.padding),
+        Datatype::String(t) => string(&json!(t.size), t.charset, t.padding),
         Datatype::VarLen(VarLen { kind: VarLenKind::String { padding, charset }, .. }) => {
-            string(json!("H5T_VARIABLE"), *charset, *padding)
+            string(&json!("H5T_VARIABLE"), *charset, *padding)
         }
         Datatype::VarLen(VarLen { kind: VarLenKind::Sequence(base), .. }) => {
             json!({ "class": "H5T_VLEN", "size": "H5T_VARIABLE", "base": describe(base) })
@@ -71,7 +71,7 @@ fn number(class: &str, family: &str, bits: &Bits) -> Value {
     json!({ "class": class, "base": format!("H5T_{family}{}{order}", bits.size * 8) })
 }
 
-fn string(length: Value, charset: CharacterSet, padding: StringPad) -> Value {
+fn string(length: &Value, charset: CharacterSet, padding: StringPad) -> Value {
     let charset = match charset {
         CharacterSet::Ascii => "H5T_CSET_ASCII",
         CharacterSet::Utf8 => "H5T_CSET_UTF8",

@@ -1,5 +1,6 @@
 //! What the screen shows: the tree on the left, the selected object on the right, keys below.
 
+use hyperslab::vol::model::text::{push_printable, to_bytes};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
@@ -34,7 +35,7 @@ fn label(row: &Row) -> String {
         (true, false) => "▸ ",
         (false, _) => "  ",
     };
-    format!("{}{mark}{}", "  ".repeat(row.depth), row.name)
+    format!("{}{mark}{}", "  ".repeat(row.depth), printable(&row.name))
 }
 
 fn draw_object(frame: &mut Frame<'_>, viewer: &Viewer, area: Rect) {
@@ -45,13 +46,20 @@ fn draw_object(frame: &mut Frame<'_>, viewer: &Viewer, area: Rect) {
     };
     let height = u16::try_from(about.len() + 2).unwrap_or(u16::MAX).min(area.height / 2);
     let [top, bottom] = Layout::vertical([Constraint::Length(height), Constraint::Min(1)]).areas(area);
-    frame.render_widget(Paragraph::new(lines(about)).block(Block::bordered()), top);
+    frame.render_widget(Paragraph::new(lines(&about)).block(Block::bordered()), top);
     let block = Block::bordered().title(title);
     let inner = block.inner(bottom);
     let content = viewer.content(usize::from(inner.width), usize::from(inner.height));
-    frame.render_widget(Paragraph::new(lines(content)).block(block), bottom);
+    frame.render_widget(Paragraph::new(lines(&content)).block(block), bottom);
 }
 
-fn lines(texts: Vec<String>) -> Vec<Line<'static>> {
-    texts.into_iter().map(Line::raw).collect()
+fn lines(texts: &[String]) -> Vec<Line<'static>> {
+    texts.iter().map(|text| Line::raw(printable(text))).collect()
+}
+
+/// Returns text that a terminal does not act upon.
+fn printable(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    push_printable(&to_bytes(text), |_| false, &mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
