@@ -7,6 +7,8 @@
 mod arrow;
 mod attribute;
 mod buffers;
+#[cfg(feature = "command")]
+mod command;
 mod creation;
 mod dataset;
 mod datatype;
@@ -45,5 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(file::is_accessible, module)?)?;
     module.add_function(wrap_pyfunction!(indexing::select, module)?)?;
     module.add_function(wrap_pyfunction!(buffers::convert, module)?)?;
+    #[cfg(feature = "command")]
+    module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_function(wrap_pyfunction!(properties::filter_is_available, module)?)
 }

@@ -1,20 +1,22 @@
-"""The command ``hyperslab``: the program itself, which the wheel carries."""
+"""The command ``hyperslab``: the program itself, as a function of the native module."""
 
 import os
+import signal
 import sys
-from pathlib import Path
 
-
-def program() -> Path:
-    """Return the path of the program: that of ``HYPERSLAB_COMMAND``, or the one in this package."""
-    named = os.environ.get("HYPERSLAB_COMMAND")
-    name = "hyperslab.exe" if os.name == "nt" else "hyperslab"
-    return Path(named) if named else Path(__file__).parent / "bin" / name
+from . import _core
+from .install import library
 
 
 def main() -> None:
-    """Replace this process by the program, with the same arguments."""
-    path = program()
-    if not path.is_file():
-        sys.exit(f"hyperslab: the command is not at {path}: this package was built without it")
-    os.execv(path, [str(path), *sys.argv[1:]])
+    """Run the command with the arguments of this process, and end the process with its code."""
+    if not hasattr(_core, "command"):
+        sys.exit("hyperslab: this package was built without the command")
+    # Python notes an interrupt and goes on, until the command is done.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        os.environ.setdefault("HYPERSLAB_HDF5_LIBRARY", str(library()))
+    except ImportError:
+        # `hyperslab exec` says that it found no library.
+        pass
+    sys.exit(_core.command(sys.argv[1:]))
