@@ -15,7 +15,7 @@ use crate::errors::OrRaise;
 use crate::references::Reference;
 
 /// Bytes of a descriptor in memory.
-const SLOT: usize = 16;
+const DESCRIPTOR_BYTES: usize = 16;
 
 /// A numpy array of objects.
 pub(crate) type Objects<'py> = Bound<'py, PyArray1<Py<PyAny>>>;
@@ -99,11 +99,11 @@ impl Heap {
     fn strings<'py>(
         &self,
         py: Python<'py>,
-        slots: PyReadonlyArray1<'py, u8>,
+        descriptors: PyReadonlyArray1<'py, u8>,
         text: &str,
     ) -> PyResult<Objects<'py>> {
-        let slots = slots.as_slice()?;
-        self.with(|values| strings(py, values, slots, Text::named(text)))
+        let descriptors = descriptors.as_slice()?;
+        self.with(|values| strings(py, values, descriptors, Text::named(text)))
     }
 
     /// Descriptors of strings: `str`, `bytes` or what `str()` makes a string of. `None` is the empty string.
@@ -113,27 +113,26 @@ impl Heap {
         objects: PyReadonlyArray1<'py, Py<PyAny>>,
     ) -> PyResult<Bytes<'py>> {
         let objects = objects.as_slice()?;
-        let mut slots = vec![0; objects.len() * SLOT];
+        let mut descriptors = vec![0; objects.len() * DESCRIPTOR_BYTES];
         self.with(|values| {
-            objects
-                .iter()
-                .zip(slots.chunks_exact_mut(SLOT))
-                .try_for_each(|(object, slot)| put_string(object.bind(py), values)?.store(slot).or_raise())
+            objects.iter().zip(descriptors.chunks_exact_mut(DESCRIPTOR_BYTES)).try_for_each(
+                |(object, element)| put_string(object.bind(py), values)?.store(element).or_raise(),
+            )
         })?;
-        Ok(slots.into_pyarray(py))
+        Ok(descriptors.into_pyarray(py))
     }
 
     /// Numbers of elements of variable-length sequences, and all their elements of `size` bytes one after another.
     fn sequences<'py>(
         &self,
         py: Python<'py>,
-        slots: PyReadonlyArray1<'py, u8>,
+        descriptors: PyReadonlyArray1<'py, u8>,
         size: u64,
     ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bytes<'py>)> {
         let (mut counts, mut bytes) = (Vec::new(), Vec::new());
         self.with(|values| {
-            slots.as_slice()?.chunks_exact(SLOT).try_for_each(|slot| {
-                let descriptor = VarLenDescriptor::load(slot).or_raise()?;
+            descriptors.as_slice()?.chunks_exact(DESCRIPTOR_BYTES).try_for_each(|element| {
+                let descriptor = VarLenDescriptor::load(element).or_raise()?;
                 counts.push(descriptor.count);
                 bytes.extend_from_slice(values.get(descriptor, size).or_raise()?);
                 Ok::<_, PyErr>(())
@@ -151,25 +150,25 @@ impl Heap {
         size: u64,
     ) -> PyResult<Bytes<'py>> {
         let mut rest = bytes.as_slice()?;
-        let mut slots = vec![0; counts.len() * SLOT];
+        let mut descriptors = vec![0; counts.len() * DESCRIPTOR_BYTES];
         self.with(|values| {
-            for (&count, slot) in counts.iter().zip(slots.chunks_exact_mut(SLOT)) {
+            for (&count, element) in counts.iter().zip(descriptors.chunks_exact_mut(DESCRIPTOR_BYTES)) {
                 let len = count.saturating_mul(size) as usize;
                 let short = || PyValueError::new_err("fewer elements than the sequences have");
                 let (value, later) = rest.split_at_checked(len).ok_or_else(short)?;
-                values.push(value, count).store(slot).or_raise()?;
+                values.push(value, count).store(element).or_raise()?;
                 rest = later;
             }
             Ok::<_, PyErr>(())
         })?;
-        Ok(slots.into_pyarray(py))
+        Ok(descriptors.into_pyarray(py))
     }
 
     /// References of descriptors.
-    fn references(&self, slots: PyReadonlyArray1<'_, u8>, region: bool) -> PyResult<Vec<Reference>> {
+    fn references(&self, descriptors: PyReadonlyArray1<'_, u8>, region: bool) -> PyResult<Vec<Reference>> {
         self.with(|values| {
-            let load = |slot| Ok(Reference::new(values.load_reference(slot).or_raise()?, region));
-            slots.as_slice()?.chunks_exact(SLOT).map(load).collect()
+            let load = |element| Ok(Reference::new(values.load_reference(element).or_raise()?, region));
+            descriptors.as_slice()?.chunks_exact(DESCRIPTOR_BYTES).map(load).collect()
         })
     }
 
@@ -179,14 +178,16 @@ impl Heap {
         py: Python<'py>,
         references: Vec<Option<PyRef<'py, Reference>>>,
     ) -> PyResult<Bytes<'py>> {
-        let mut slots = vec![0; references.len() * SLOT];
+        let mut descriptors = vec![0; references.len() * DESCRIPTOR_BYTES];
         self.with(|values| {
-            references.iter().zip(slots.chunks_exact_mut(SLOT)).try_for_each(|(reference, slot)| {
-                let reference = reference.as_ref().map_or_else(hyperslab::Reference::null, |r| r.value());
-                values.store_reference(reference, slot).or_raise()
-            })
+            references.iter().zip(descriptors.chunks_exact_mut(DESCRIPTOR_BYTES)).try_for_each(
+                |(reference, element)| {
+                    let reference = reference.as_ref().map_or_else(hyperslab::Reference::null, |r| r.value());
+                    values.store_reference(reference, element).or_raise()
+                },
+            )
         })?;
-        Ok(slots.into_pyarray(py))
+        Ok(descriptors.into_pyarray(py))
     }
 }
 
@@ -194,13 +195,13 @@ impl Heap {
 pub(crate) fn strings<'py>(
     py: Python<'py>,
     values: &Values,
-    slots: &[u8],
+    descriptors: &[u8],
     text: Text,
 ) -> PyResult<Objects<'py>> {
     // One check of all bytes instead of one for each string.
     let plain = if text == Text::Bytes { None } else { values.plain_text() };
-    let make = |slot: &[u8]| {
-        let descriptor = VarLenDescriptor::load(slot).or_raise()?;
+    let make = |element: &[u8]| {
+        let descriptor = VarLenDescriptor::load(element).or_raise()?;
         let bytes = values.get(descriptor, 1).or_raise()?;
         match plain {
             Some(all) => {
@@ -211,7 +212,7 @@ pub(crate) fn strings<'py>(
             None => text.object(py, bytes),
         }
     };
-    let objects = slots.chunks_exact(SLOT).map(make).collect::<PyResult<Vec<_>>>()?;
+    let objects = descriptors.chunks_exact(DESCRIPTOR_BYTES).map(make).collect::<PyResult<Vec<_>>>()?;
     Ok(PyArray1::from_owned_object_array(py, Array1::from_vec(objects)))
 }
 

@@ -17,13 +17,13 @@ def as_bytes(array):
 
 # Out of storage.
 
-def _strings_out(slots, dtype, heap, text):
-    return heap.strings(slots, text)
+def _strings_out(descriptors, dtype, heap, text):
+    return heap.strings(descriptors, text)
 
 
-def _sequences_out(slots, dtype, heap, text):
+def _sequences_out(descriptors, dtype, heap, text):
     base = np.dtype(check_vlen_dtype(dtype))
-    counts, data = heap.sequences(slots, stored_dtype(base).itemsize)
+    counts, data = heap.sequences(descriptors, stored_dtype(base).itemsize)
     values = objects_from(data, base, heap, text)
     return _split(values, counts)
 
@@ -37,10 +37,10 @@ def _split(values, counts):
     return out
 
 
-def _references_out(slots, dtype, heap, text):
+def _references_out(descriptors, dtype, heap, text):
     is_region = check_ref_dtype(dtype) is RegionReference
     kind = RegionReference if is_region else Reference
-    found = heap.references(slots, is_region)
+    found = heap.references(descriptors, is_region)
     out = np.empty(len(found), object)
     out[:] = [kind(one) for one in found]
     return out
