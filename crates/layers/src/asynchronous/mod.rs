@@ -16,12 +16,17 @@
 
 mod buffers;
 mod events;
+mod graph;
 mod layer;
 mod queue;
 mod request;
+mod start;
+mod waits;
+mod work;
 #[cfg(test)]
 mod tests;
 
 pub use events::{EventSet, Progress};
 pub use layer::AsyncLayer;
 pub use request::{Request, Status, requests};
+pub use start::{Answer, Queued, queued, start, wait, wait_all};

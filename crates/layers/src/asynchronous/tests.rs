@@ -49,12 +49,13 @@ impl Layer for Gate {
         self.entered.fetch_add(1, Ordering::SeqCst);
         self.changed.notify_all();
         drop(self.changed.wait_while(is_open, |is_open| !*is_open));
-        let done = match writes[0].from[0] {
-            FAILS => Err(Error::new(Kind::Io, "disk is full")),
-            PANICS => panic!("the storage is broken"),
-            _ => self.inner.dataset_write(writes),
+        let has = |value: u8| writes.iter().any(|write| write.from[0] == value);
+        let done = match () {
+            () if has(FAILS) => Err(Error::new(Kind::Io, "disk is full")),
+            () if has(PANICS) => panic!("the storage is broken"),
+            () => self.inner.dataset_write(writes),
         };
-        self.left.fetch_add(1, Ordering::SeqCst);
+        self.left.fetch_add(writes.len(), Ordering::SeqCst);
         done
     }
 }
