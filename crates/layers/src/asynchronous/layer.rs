@@ -431,10 +431,10 @@ impl Layer for QueuedContainer {
     }
 }
 
-/// Handles that a container does not count need none.
+/// A container that does not count handles needs none, and neither does an object whose creation failed.
 fn is_done_or_needless(done: Result<()>) -> Result<()> {
     match done {
-        Err(error) if error.kind() != Kind::Unsupported => Err(error),
+        Err(error) if !matches!(error.kind(), Kind::Unsupported | Kind::NotFound) => Err(error),
         _ => Ok(()),
     }
 }

@@ -4,6 +4,8 @@
 mod common;
 #[path = "../common/process.rs"]
 mod process;
+#[path = "../common/latency.rs"]
+mod latency;
 #[path = "../common/proxy.rs"]
 mod proxy;
 
@@ -19,6 +21,7 @@ mod parallel;
 mod queue;
 mod rights;
 mod shares;
+mod started;
 #[cfg(feature = "tls")]
 mod tls;
 mod trips;
