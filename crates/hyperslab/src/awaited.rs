@@ -71,7 +71,11 @@ impl Dataset {
         let (dataset, length) = (self.token, T::bytes(&values).map_or(0, <[u8]>::len));
         let mut bytes = vec![0; length];
         let read = start(&*self.session.container, move |container| {
-            container.dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut bytes }])?;
+            container.dataset_read(&mut [OpRead {
+                dataset,
+                selection: &Selection::All,
+                into: &mut bytes,
+            }])?;
             Ok(std::mem::replace(&mut bytes, vec![0; length]))
         });
         let bytes = read.await?;

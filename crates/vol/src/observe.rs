@@ -9,7 +9,8 @@ use crate::{
     AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
     GroupInfo, Layer, LinkLocation, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate,
     OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy,
-    OpPlacement, OpRead, OpWrite, Operation, Page, Pipeline, Placement, StorageFinding, StorageInfo, StoredBlock,
+    OpPlacement, OpRead, OpWrite, Operation, Page, Pipeline, Placement, StorageFinding, StorageInfo,
+    StoredBlock,
 };
 
 /// One operation of a container, as an observer sees it.

@@ -135,7 +135,9 @@ impl Graph {
         match reach.is_wide() {
             true => {
                 let counts = |other: &Entry| reach.changes || other.reach.changes;
-                before.extend(self.entries.iter().filter(|(_, other)| counts(other)).map(|(number, _)| *number));
+                before.extend(
+                    self.entries.iter().filter(|(_, other)| counts(other)).map(|(number, _)| *number),
+                );
             }
             false => reach.objects.iter().for_each(|object| self.before(*object, reach.changes, &mut before)),
         }
@@ -319,7 +321,9 @@ impl Graph {
     /// Returns an attribute that is being created.
     pub(crate) fn attribute(&self, object: Token, name: &str) -> Option<AttributeInfo> {
         self.foreseen(object).find_map(|foreseen| match foreseen {
-            Foreseen::Attribute(token, info) if *token == object && info.name == name => Some((**info).clone()),
+            Foreseen::Attribute(token, info) if *token == object && info.name == name => {
+                Some((**info).clone())
+            }
             _ => None,
         })
     }

@@ -24,10 +24,10 @@ mod layer;
 mod queue;
 mod request;
 mod start;
-mod waits;
-mod work;
 #[cfg(test)]
 mod tests;
+mod waits;
+mod work;
 
 pub use events::{EventSet, Progress};
 pub use layer::AsyncLayer;

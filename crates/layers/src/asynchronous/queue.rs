@@ -302,7 +302,7 @@ impl Queue {
         let (tickets, mut works): (Vec<u64>, Vec<Work>) = taken.into_iter().unzip();
         let joined = works.len() > 1 && self.run_joined(&works);
         for (ticket, mut work) in tickets.into_iter().zip(works.drain(..)) {
-            let outcome = if joined { Ok(()) } else { self.run(ticket, &mut work) };
+            let outcome = if joined { Ok(()) } else { self.run(&mut work) };
             self.end(ticket, work, outcome);
         }
         true
@@ -315,7 +315,7 @@ impl Queue {
         catch_unwind(AssertUnwindSafe(run)).is_ok_and(|done| done.is_ok())
     }
 
-    fn run(&self, _ticket: u64, work: &mut Work) -> Result<()> {
+    fn run(&self, work: &mut Work) -> Result<()> {
         let container = &self.container;
         let outcome = catch_unwind(AssertUnwindSafe(|| work.run(&**container)));
         let panicked =
@@ -382,7 +382,7 @@ impl Queue {
     fn end(&self, ticket: u64, work: Work, outcome: Result<()>) {
         let mut state = self.state();
         let Some(entry) = state.graph.end(ticket) else { return };
-        let outcome = self.explained(&mut state, &entry, outcome);
+        let outcome = Self::explained(&mut state, &entry, outcome);
         drop(state);
         let buffer = work.end(&outcome);
         let Entry { request, bytes, .. } = entry;
@@ -400,12 +400,10 @@ impl Queue {
     }
 
     /// What uses an object whose creation failed, fails for that reason and no other.
-    fn explained(&self, state: &mut QueueState, entry: &Entry, outcome: Result<()>) -> Result<()> {
+    fn explained(state: &mut QueueState, entry: &Entry, outcome: Result<()>) -> Result<()> {
         let Err(error) = outcome else { return Ok(()) };
-        let error = match entry.reach.objects.iter().find_map(|object| state.failed.get(object)) {
-            Some(cause) if entry.creates.is_none() => cause.clone(),
-            _ => error,
-        };
+        let cause = entry.reach.objects.iter().find_map(|object| state.failed.get(object));
+        let error = cause.cloned().unwrap_or(error);
         if let Some(object) = entry.creates.filter(|_| state.failed.len() < REMEMBERED_MAX) {
             state.failed.insert(object, error.clone());
         }
@@ -485,9 +483,12 @@ pub(crate) fn reach_of(operation: Operation, object: Option<Token>) -> Reach {
     use Operation as O;
     let Some(object) = object else { return Reach::change_all() };
     match operation {
-        O::object_info | O::group_info | O::link_get | O::link_list | O::attribute_info | O::attribute_list => {
-            Reach::read(object)
-        }
+        O::object_info
+        | O::group_info
+        | O::link_get
+        | O::link_list
+        | O::attribute_info
+        | O::attribute_list => Reach::read(object),
         O::attribute_read | O::dataset_info | O::dataset_storage | O::dataset_read | O::chunk_list => {
             Reach::read(object)
         }
@@ -518,7 +519,8 @@ impl Pipeline for Queue {
         let is_creation = reach.is_structure && self.is_pipelined && !reach.objects.is_empty();
         let (foreseen, path, is_shown) = (Foreseen::Nothing, None, true);
         let work = Work::Task(task);
-        let queueing = Queueing { operation, reach, foreseen, work, bytes, moved: call.bytes, path, is_shown };
+        let queueing =
+            Queueing { operation, reach, foreseen, work, bytes, moved: call.bytes, path, is_shown };
         match is_creation {
             true => self.push_creation(queueing).ok(),
             false => {

@@ -49,7 +49,9 @@ impl<T> Future for Answer<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
         match &mut self.request {
             None => Poll::Ready(self.take()),
-            Some(request) => Pin::new(request).poll(context).map(|outcome| outcome.and_then(|()| self.take())),
+            Some(request) => {
+                Pin::new(request).poll(context).map(|outcome| outcome.and_then(|()| self.take()))
+            }
         }
     }
 }
@@ -77,7 +79,8 @@ pub fn start<T: Send + 'static>(
     mut operation: impl FnMut(&dyn Container) -> Result<T> + Send + 'static,
 ) -> Answer<T> {
     let answer = Arc::new(Mutex::new(None));
-    let Some(queue) = container.pipeline().and_then(|pipeline| pipeline.as_any().downcast_ref::<Queue>()) else {
+    let Some(queue) = container.pipeline().and_then(|pipeline| pipeline.as_any().downcast_ref::<Queue>())
+    else {
         *answer.lock() = Some(operation(container));
         return Answer { request: None, answer };
     };
@@ -96,7 +99,8 @@ pub fn start<T: Send + 'static>(
     let (operation, reach, work) =
         (call.operation, reach_of(call.operation, call.object), Work::Call(Box::new(described.0)));
     let (foreseen, path, is_shown) = (Foreseen::Nothing, None, true);
-    let request = queue.push(Queueing { operation, reach, foreseen, work, bytes, moved: call.bytes, path, is_shown });
+    let request =
+        queue.push(Queueing { operation, reach, foreseen, work, bytes, moved: call.bytes, path, is_shown });
     Answer { request: Some(request), answer }
 }
 

@@ -356,8 +356,11 @@ fn an_answer_is_a_future_that_waits_for_what_is_before_it() {
         rig.write(data, value).unwrap();
         let mut bytes = [0; 8];
         start(&*rig.container, move |container| {
-            container
-                .dataset_read(&mut [OpRead { dataset: data, selection: &Selection::All, into: &mut bytes }])?;
+            container.dataset_read(&mut [OpRead {
+                dataset: data,
+                selection: &Selection::All,
+                into: &mut bytes,
+            }])?;
             Ok(bytes)
         })
     };

@@ -8,7 +8,11 @@ pub(crate) type Call = Box<dyn FnMut(&dyn Container) -> Result<()> + Send>;
 
 /// The work of a request.
 pub(crate) enum Work {
-    Write { dataset: Token, selection: Selection, data: Vec<u8> },
+    Write {
+        dataset: Token,
+        selection: Selection,
+        data: Vec<u8>,
+    },
     Call(Call),
     Task(Box<dyn Task>),
     /// It was cancelled, and only keeps its place.

@@ -2,10 +2,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../common/process.rs"]
-mod process;
 #[path = "../common/latency.rs"]
 mod latency;
+#[path = "../common/process.rs"]
+mod process;
 #[path = "../common/proxy.rs"]
 mod proxy;
 

@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 
 use hyperslab_server::Server;
 use layers::asynchronous::{Answer, EventSet, queued, start, wait_all};
-use model::properties::FileCreate;
+use model::datatype::ByteOrder;
+use model::properties::{DatasetCreate, FileCreate};
 use model::{CharacterSet, Dataspace, Datatype, Kind, LinkTarget, Result, Selection, Token};
 use vol::{
-    Container, Durability, FileAccess, LinkLocation, Lookup, OpAttributeCreate, OpLinkCreate, OpLookup, OpRead,
-    OpWrite,
+    Container, Durability, FileAccess, LinkLocation, Lookup, OpAttributeCreate, OpDatasetCreate,
+    OpLinkCreate, OpLookup, OpRead, OpWrite,
 };
 
-use crate::common::{bytes_dataset, clients, group, in_memory};
+use crate::common::{clients, group, in_memory};
 use crate::latency::Distance;
 use crate::proxy::{Proxy, Trouble};
 
@@ -72,13 +73,24 @@ fn values(number: u64) -> Vec<u8> {
     (0..BYTES).map(|at| (number as usize + at) as u8).collect()
 }
 
+/// A dataset of bytes; nothing is asked of the container.
+fn dataset(container: &dyn Container, root: Token, number: u64) -> Result<Token> {
+    container.dataset_create(&OpDatasetCreate {
+        place: Some(LinkLocation::new(root, name(number))),
+        datatype: Datatype::integer(1, false, ByteOrder::Little),
+        committed: None,
+        space: Dataspace::simple(&[BYTES as u64])?,
+        create: DatasetCreate::default(),
+    })
+}
+
 fn write(container: &dyn Container, dataset: Token, from: &[u8]) -> Result<()> {
     container.dataset_write(&[OpWrite { dataset, selection: &Selection::All, from }])
 }
 
-fn create_and_write(container: &dyn Container) -> Result<()> {
+fn create_and_write(container: &dyn Container, root: Token) -> Result<()> {
     (0..COUNT).try_for_each(|number| {
-        let dataset = bytes_dataset(container, &name(number), BYTES as u64)?;
+        let dataset = dataset(container, root, number)?;
         container.retain(dataset)?;
         write(container, dataset, &values(number))?;
         container.release(dataset)
@@ -116,7 +128,7 @@ fn a_thousand_datasets_take_few_round_trips_in_every_mix() {
     let rig = Rig::new("async");
     let root = rig.root;
     // One by one: create, retain, write and release are one round trip each.
-    let trips = rig.scoped("create, write, close", create_and_write);
+    let trips = rig.scoped("create, write, close", |container| create_and_write(container, root));
     assert!(trips * FACTOR <= 4 * COUNT, "{trips}");
     let trips = rig.trips("open, read, close", |container| {
         let all = wait_all((0..COUNT).map(|number| open_and_read(container, root, number)));
@@ -172,7 +184,7 @@ fn one_by_one_every_operation_is_a_round_trip() {
     let rig = Rig::new("async");
     let trips = rig.trips("one by one", |container| {
         for number in 0..20 {
-            let dataset = bytes_dataset(container, &name(number), BYTES as u64).unwrap();
+            let dataset = dataset(container, rig.root, number).unwrap();
             container.object_info(dataset).unwrap();
         }
     });
@@ -208,7 +220,7 @@ fn a_failed_creation_fails_what_builds_on_it_with_its_cause_and_nothing_else() {
 fn a_read_sees_the_write_before_it_and_not_the_one_after() {
     let rig = Rig::new("async");
     let container = &*rig.container;
-    let dataset = bytes_dataset(container, "d", BYTES as u64).unwrap();
+    let dataset = dataset(container, rig.root, 0).unwrap();
     let reads: Vec<Answer<Vec<u8>>> = (1..=50)
         .map(|number| {
             write(container, dataset, &values(number)).unwrap();
@@ -230,7 +242,8 @@ fn broken_connections_lose_and_repeat_nothing() {
         let container = clients().create(&location, &FileCreate::default(), &access, false).unwrap();
         let (root, events) = (container.info().unwrap().root, EventSet::new());
         // A group that is created twice would fail.
-        events.scope(|| (0..500).for_each(|n| drop(container.group_create(&group(root, &name(n))).unwrap())));
+        let create = |n: u64| container.group_create(&group(root, &name(n))).map(|_| ());
+        events.scope(|| (0..500).try_for_each(create)).unwrap();
         assert_eq!(events.wait(LONG).done, 500, "{:?}", events.errors());
         assert_eq!(container.group_info(root).unwrap().links, 500);
         assert!(proxy.broken() > 0);
@@ -246,7 +259,7 @@ fn requests_are_awaited_in_tokio() {
     let trips = rig.trips("tokio", |_| {
         let one = |number: u64, container: Arc<dyn Container>| async move {
             let dataset = queued(|| {
-                let dataset = bytes_dataset(&*container, &name(number), BYTES as u64)?;
+                let dataset = dataset(&*container, root, number)?;
                 write(&*container, dataset, &values(number))?;
                 Ok(dataset)
             })

@@ -68,7 +68,8 @@ mod tests {
     }
 
     fn batches(all: impl IntoIterator<Item = Encoded>) -> Vec<usize> {
-        let started = |encoded| Started { task: Box::new(Nothing), number: 1, code: Operation::info, encoded };
+        let started =
+            |encoded| Started { task: Box::new(Nothing), number: 1, code: Operation::info, encoded };
         let mut waiting: VecDeque<Started> = all.into_iter().map(started).collect();
         let mut counts = Vec::new();
         while !waiting.is_empty() {
@@ -88,7 +89,10 @@ mod tests {
 
     #[test]
     fn what_is_large_or_not_a_frame_is_alone() {
-        assert_eq!(batches([frame(9 << 20, 1 << 20), frame(9, 9), Encoded::Whole, frame(9, 9)]), [1, 1, 1, 1]);
+        assert_eq!(
+            batches([frame(9 << 20, 1 << 20), frame(9, 9), Encoded::Whole, frame(9, 9)]),
+            [1, 1, 1, 1]
+        );
         assert_eq!(batches((0..3000).map(|_| frame(1, 1))), [1024, 1024, 952]);
         assert!(batches([]).is_empty());
     }

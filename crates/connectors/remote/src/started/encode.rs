@@ -80,7 +80,9 @@ fn answer_bytes(code: Operation) -> u64 {
     use Operation as O;
     match code {
         code if may_be_queued(code) => SMALL_ANSWER_BYTES,
-        O::dataset_read | O::map_delete | O::object_adjust_references | O::object_refresh => SMALL_ANSWER_BYTES,
+        O::dataset_read | O::map_delete | O::object_adjust_references | O::object_refresh => {
+            SMALL_ANSWER_BYTES
+        }
         O::lookup | O::link_get | O::object_info | O::group_info | O::map_info => INFO_ANSWER_BYTES,
         O::dataset_info | O::dataset_storage | O::attribute_info | O::datatype_get => INFO_ANSWER_BYTES,
         _ => UNKNOWN_ANSWER_BYTES,
