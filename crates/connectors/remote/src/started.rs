@@ -42,7 +42,7 @@ impl Started {
 }
 
 #[derive(Default)]
-struct State {
+struct StartedState {
     waiting: VecDeque<Started>,
     /// The thread is at work on a batch.
     is_busy: bool,
@@ -53,7 +53,7 @@ struct State {
 /// What the thread shares with those who start operations.
 #[derive(Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<StartedState>,
     changed: Condvar,
 }
 
@@ -98,7 +98,7 @@ impl StartingContainer {
     }
 
     /// Starts the thread with the first operation.
-    fn start_thread(&self, state: &mut State) -> Result<()> {
+    fn start_thread(&self, state: &mut StartedState) -> Result<()> {
         if state.thread.is_some() {
             return Ok(());
         }

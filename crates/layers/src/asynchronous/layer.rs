@@ -1,79 +1,27 @@
 //! The layer: what is queued, and what waits for it.
 
+mod factory;
+mod queueing;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::datatype::DescriptorSizes;
 use model::properties::Layout;
-use model::{Dataspace, Error, Kind, LinkTarget, ObjectKind, Result, Selection, Token};
+use model::{Dataspace, Kind, LinkTarget, ObjectKind, Result, Selection, Token};
 use system::sync::{Mutex, MutexGuard};
 use vol::{
-    AttributeInfo, Capability, ConnectorInfo, Container, DatasetInfo, Durability, Layer, LayerFactory,
-    LinkLocation, Observed, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
-    OpLinkCreate, OpLinkMove, OpMapCreate, OpRead, OpWrite, Operation, Parameters, Wrap, WrapCheck,
+    AttributeInfo, Container, DatasetInfo, Durability, Layer, LinkLocation, OpAttributeCreate,
+    OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpMapCreate, OpRead, OpWrite,
+    Operation,
 };
 
 use crate::asynchronous::graph::{Foreseen, Reach};
 use crate::asynchronous::queue::{Queue, Queueing};
 use crate::asynchronous::request::is_collecting;
-use crate::asynchronous::waits::Waits;
 use crate::asynchronous::work::{Call, Work};
-
-/// Threads unless a parameter says otherwise.
-const THREADS: usize = 2;
-/// Bytes that may wait unless a parameter says otherwise.
-const BYTES_MAX: usize = 64 << 20;
-/// More threads than this are a mistake.
-const THREADS_MAX: usize = 256;
-
-/// Puts queues over containers.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct AsyncLayer;
-
-impl LayerFactory for AsyncLayer {
-    fn info(&self) -> ConnectorInfo {
-        ConnectorInfo {
-            name: "async",
-            value: 525,
-            version: 1,
-            capability: Capability::default(),
-            about: "operations go on in the background",
-        }
-    }
-
-    fn check(&self, op: &WrapCheck<'_>) -> Result<()> {
-        settings(op.parameters).map(drop)
-    }
-
-    fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
-        let (threads, bytes) = settings(op.parameters)?;
-        let info = op.inner.info()?;
-        let queue = Queue::new(op.inner.clone(), threads, bytes);
-        queue.name(info.root, "/");
-        let waits = Waits { queue: queue.clone(), is_writable: info.writable };
-        let queued = QueuedContainer {
-            inner: op.inner.clone(),
-            queue,
-            is_writable: info.writable,
-            descriptors: info.descriptors,
-            handles: Mutex::default(),
-            has_no_handles: AtomicBool::new(false),
-        };
-        Ok(Arc::new(Observed::new(Arc::new(queued), waits)))
-    }
-}
-
-/// Threads, and bytes that may wait.
-fn settings(parameters: &Parameters) -> Result<(usize, usize)> {
-    parameters.only(&["threads", "memory"])?;
-    let threads = parameters.parsed("threads", THREADS)?;
-    if threads == 0 || threads > THREADS_MAX {
-        let error = Error::invalid("read parameter").with("threads", threads);
-        return Err(error.with("maximum", THREADS_MAX));
-    }
-    Ok((threads, parameters.parsed("memory", BYTES_MAX)?))
-}
+pub use factory::AsyncLayer;
 
 struct QueuedContainer {
     inner: Arc<dyn Container>,
@@ -436,56 +384,5 @@ fn is_done_or_needless(done: Result<()>) -> Result<()> {
     match done {
         Err(error) if !matches!(error.kind(), Kind::Unsupported | Kind::NotFound) => Err(error),
         _ => Ok(()),
-    }
-}
-
-/// What is queued.
-impl QueuedContainer {
-    /// Returns whether operations are queued that may fail for reasons of their own: the caller looks for failures.
-    fn queues(&self) -> bool {
-        self.is_writable && is_collecting()
-    }
-
-    /// Returns the path of a link, where that of its group is known.
-    fn path(&self, place: &LinkLocation) -> Option<String> {
-        let group = self.queue.path_of(place.group)?;
-        Some(format!("{}/{}", group.trim_end_matches('/'), place.name))
-    }
-
-    fn push(&self, operation: Operation, reach: Reach, path: Option<String>, call: Call) {
-        let (work, bytes) = (Work::Call(call), self.queue.reserve(0));
-        let (foreseen, moved, is_shown) = (Foreseen::Nothing, 0, true);
-        self.queue.push(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown });
-    }
-
-    /// Queues what no one asks about.
-    fn push_unseen(&self, operation: Operation, reach: Reach, call: Call) {
-        let (work, bytes) = (Work::Call(call), self.queue.reserve(0));
-        let (foreseen, moved, path, is_shown) = (Foreseen::Nothing, 0, None, false);
-        self.queue.push(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown });
-    }
-
-    /// Queues a change whose bytes are counted.
-    fn push_work(&self, operation: Operation, reach: Reach, work: Work, bytes: usize) {
-        let (foreseen, moved, path, is_shown) = (Foreseen::Nothing, bytes as u64, None, true);
-        self.queue.push(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown });
-    }
-
-    /// Creates an object. Where the inner container knows its token beforehand, the caller need not wait.
-    fn create(
-        &self,
-        operation: Operation,
-        place: Option<&LinkLocation>,
-        foreseen: Foreseen,
-        mut create: impl FnMut(&dyn Container) -> Result<Token> + Send + 'static,
-    ) -> Result<Token> {
-        let Some(place) = place.filter(|_| self.queues() && self.queue.is_pipelined()) else {
-            return create(&*self.inner);
-        };
-        let path = self.path(place);
-        let work = Work::Call(Box::new(move |container| create(container).map(drop)));
-        let (reach, bytes) = (Reach::structure(place.group), self.queue.reserve(0));
-        let (moved, is_shown) = (0, true);
-        self.queue.push_creation(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown })
     }
 }

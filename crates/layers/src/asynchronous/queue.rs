@@ -1,7 +1,9 @@
 //! The queue: operations in the order that they depend on each other, within a budget of bytes, and what runs them: the
 //! pipeline of the inner container, or threads where it has none.
 
-use std::any::Any;
+mod pipeline;
+mod waiting;
+
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +12,10 @@ use std::sync::{Arc, Weak};
 use model::{Error, Result, Token};
 use system::sync::{Condvar, Mutex, MutexGuard};
 use system::thread::JoinHandle;
-use vol::{AttributeInfo, Container, DatasetInfo, Operation, Pipeline, Task, describe};
+use vol::{Container, Operation};
+
+use pipeline::InPipeline;
+pub(crate) use pipeline::reach_of;
 
 use crate::asynchronous::buffers::Buffers;
 use crate::asynchronous::graph::{Entry, Foreseen, Graph, Reach};
@@ -100,79 +105,6 @@ impl Queue {
     fn wait_until(&self, is_so: impl Fn(&QueueState) -> bool) -> MutexGuard<'_, QueueState> {
         let state = self.state();
         self.ended.wait_while(state, |state| !is_so(state))
-    }
-
-    /// Returns whether nothing is queued.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count.load(Ordering::SeqCst) == 0
-    }
-
-    /// Returns whether the inner container starts operations itself, and knows beforehand what they create.
-    pub(crate) fn is_pipelined(&self) -> bool {
-        self.is_pipelined
-    }
-
-    /// Returns whether a change of so many bytes can be queued at all.
-    pub(crate) fn has_space_for(&self, bytes: usize) -> bool {
-        bytes <= self.bytes_max
-    }
-
-    /// Returns whether an object has something queued.
-    pub(crate) fn is_busy(&self, object: Token) -> bool {
-        !self.is_empty() && self.state().graph.is_busy(object)
-    }
-
-    /// Returns the dataset as it will be when what is queued is done.
-    pub(crate) fn future_info(&self, dataset: Token) -> Option<Arc<DatasetInfo>> {
-        if self.is_empty() { None } else { self.state().graph.dataset(dataset) }
-    }
-
-    /// Returns an attribute whose creation is queued.
-    pub(crate) fn future_attribute(&self, object: Token, name: &str) -> Option<AttributeInfo> {
-        if self.is_empty() { None } else { self.state().graph.attribute(object, name) }
-    }
-
-    /// Waits for what was queued for an object before now.
-    pub(crate) fn wait_for(&self, object: Token) {
-        self.wait_past(|state, now| state.graph.is_past(object, now));
-    }
-
-    /// Waits for all that was queued before now.
-    pub(crate) fn wait_for_all(&self) {
-        self.wait_past(|state, now| state.graph.is_all_past(now));
-    }
-
-    /// Waits for all that was queued before now and creates, links or removes objects.
-    pub(crate) fn wait_for_structure(&self) {
-        self.wait_past(|state, now| state.graph.is_structure_past(now));
-    }
-
-    fn wait_past(&self, is_past: impl Fn(&QueueState, u64) -> bool) {
-        if !self.is_empty() {
-            let now = self.state().ticket_next;
-            drop(self.wait_until(|state| is_past(state, now)));
-        }
-    }
-
-    /// Waits until no release is queued: of an object, or of any.
-    pub(crate) fn wait_for_releases(&self, object: Option<Token>) {
-        if !self.is_empty() {
-            drop(self.wait_until(|state| !state.graph.has_releases(object)));
-        }
-    }
-
-    /// Waits until it is known which attributes an object has.
-    pub(crate) fn wait_for_attributes(&self, object: Token) {
-        if !self.is_empty() {
-            drop(self.wait_until(|state| state.graph.has_its_attributes(object)));
-        }
-    }
-
-    /// Waits until an object is created.
-    pub(crate) fn wait_for_creation(&self, object: Token) {
-        if !self.is_empty() {
-            drop(self.wait_until(|state| state.graph.is_created(object)));
-        }
     }
 
     /// Counts bytes, when there is space for them.
@@ -457,80 +389,5 @@ impl Queue {
                 let _ = thread.join();
             }
         }
-    }
-}
-
-/// An operation in the pipeline of the inner container.
-struct InPipeline {
-    queue: Arc<Queue>,
-    ticket: u64,
-    work: Work,
-}
-
-impl Task for InPipeline {
-    fn run(&mut self, container: &dyn Container) -> Result<()> {
-        self.work.run(container)
-    }
-
-    fn end(self: Box<Self>, outcome: Result<()>) {
-        let InPipeline { queue, ticket, work } = *self;
-        queue.end(ticket, work, outcome);
-    }
-}
-
-/// Returns what an operation reads or changes, where only its first object is known.
-pub(crate) fn reach_of(operation: Operation, object: Option<Token>) -> Reach {
-    use Operation as O;
-    let Some(object) = object else { return Reach::change_all() };
-    match operation {
-        O::object_info
-        | O::group_info
-        | O::link_get
-        | O::link_list
-        | O::attribute_info
-        | O::attribute_list => Reach::read(object),
-        O::attribute_read | O::dataset_info | O::dataset_storage | O::dataset_read | O::chunk_list => {
-            Reach::read(object)
-        }
-        O::chunk_read | O::stored_blocks | O::datatype_get | O::map_info | O::map_get | O::map_keys => {
-            Reach::read(object)
-        }
-        O::lookup => Reach::default(),
-        O::attribute_create | O::attribute_rename => Reach::attributes(object),
-        O::attribute_write | O::object_set_comment => Reach::change(object),
-        O::dataset_write | O::dataset_resize | O::chunk_write | O::map_put | O::map_delete => {
-            Reach::change(object)
-        }
-        O::retain => Reach::change(object),
-        O::group_create | O::dataset_create | O::datatype_commit | O::map_create => Reach::structure(object),
-        _ => Reach::change_all(),
-    }
-}
-
-impl Pipeline for Queue {
-    fn start(&self, mut task: Box<dyn Task>) -> Option<Token> {
-        let Some(call) = describe(&mut *task) else {
-            task.end(Err(Error::invalid("start operation").with("problem", "the task called no operation")));
-            return None;
-        };
-        let (operation, bytes) = (call.operation, call.bytes as usize);
-        let bytes = self.reserve(bytes);
-        let reach = reach_of(operation, call.object);
-        let is_creation = reach.is_structure && self.is_pipelined && !reach.objects.is_empty();
-        let (foreseen, path, is_shown) = (Foreseen::Nothing, None, true);
-        let work = Work::Task(task);
-        let queueing =
-            Queueing { operation, reach, foreseen, work, bytes, moved: call.bytes, path, is_shown };
-        match is_creation {
-            true => self.push_creation(queueing).ok(),
-            false => {
-                self.push(queueing);
-                None
-            }
-        }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

@@ -160,7 +160,8 @@ pub fn wait<F: Future>(future: F) -> F::Output {
     loop {
         match future.as_mut().poll(&mut context) {
             Poll::Ready(value) => return value,
-            Poll::Pending => std::thread::park(),
+            // The longest wait that every system can express; the loop goes on after it.
+            Poll::Pending => system::thread::park_timeout(Duration::from_secs(3600)),
         }
     }
 }
