@@ -56,10 +56,10 @@ impl<T> Future for Answer<T> {
     }
 }
 
-/// Describes a closure to the layer.
-struct Described<F>(F);
+/// A closure as a task.
+struct ClosureTask<F>(F);
 
-impl<F: FnMut(&dyn Container) -> Result<()> + Send> Task for Described<F> {
+impl<F: FnMut(&dyn Container) -> Result<()> + Send> Task for ClosureTask<F> {
     fn run(&mut self, container: &dyn Container) -> Result<()> {
         (self.0)(container)
     }
@@ -85,7 +85,7 @@ pub fn start<T: Send + 'static>(
         return Answer { request: None, answer };
     };
     let kept = answer.clone();
-    let mut described = Described(move |container: &dyn Container| {
+    let mut described = ClosureTask(move |container: &dyn Container| {
         let value = operation(container)?;
         *kept.lock() = Some(Ok(value));
         Ok(())
