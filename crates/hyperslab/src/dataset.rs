@@ -36,6 +36,13 @@ impl Dataset {
         Ok(Dataset { object, info, transfer: Transfer::Independent })
     }
 
+    /// Returns the dataset of an object whose info was asked for just now.
+    #[cfg(feature = "async")]
+    pub(crate) fn with_info(object: Object, info: Arc<DatasetInfo>) -> Self {
+        let info = object.session.share(object.token, info);
+        Dataset { object, info, transfer: Transfer::Independent }
+    }
+
     /// Returns a handle whose reads and writes are made by this process alone, or by all processes that have the file open
     /// together. All of them make a collective one, each with its own selection; `Selection::None` takes part without elements.
     ///

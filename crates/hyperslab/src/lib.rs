@@ -61,6 +61,8 @@ extern crate self as hyperslab;
 
 mod attribute;
 mod attribute_builder;
+#[cfg(feature = "async")]
+mod awaited;
 mod builder;
 mod builder_filters;
 pub mod check;

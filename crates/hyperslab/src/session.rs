@@ -45,11 +45,15 @@ impl Session {
             drop(info);
             return Ok(shared);
         }
-        let info = self.container.dataset_info(token)?;
-        let mut datasets = datasets();
+        Ok(self.share(token, self.container.dataset_info(token)?))
+    }
+
+    /// Returns what a dataset is, shared with all its other handles.
+    pub(crate) fn share(&self, token: Token, info: Arc<DatasetInfo>) -> SharedInfo {
+        let mut datasets = self.datasets.lock();
         // Another thread may have opened it meanwhile, and changed it since.
         if let Some(shared) = datasets.get(&token).and_then(Weak::upgrade) {
-            return Ok(shared);
+            return shared;
         }
         // Entries of handles that are gone go when the table would grow.
         if datasets.len() == datasets.capacity() {
@@ -57,7 +61,7 @@ impl Session {
         }
         let shared = Arc::new(RwLock::new(info));
         datasets.insert(token, Arc::downgrade(&shared));
-        Ok(shared)
+        shared
     }
 
     /// Returns the object that a path leads to, through other files where links go there.

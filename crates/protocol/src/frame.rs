@@ -63,6 +63,8 @@ kinds! {
     Renew = 12,
     /// Gives a lock back; it is not answered.
     Unlock = 13,
+    /// An operation that is answered, and that more may follow before its answer comes; see `docs/protocol.md`.
+    Started = 14,
     /// The answer to a request.
     Answer = 128,
     /// An error.
@@ -138,6 +140,13 @@ impl Header {
 /// The other side does not keep to the protocol.
 pub fn broken(problem: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+/// Sets the number below which every operation was answered, in a frame that is encoded already.
+pub fn acknowledge(frame: &mut [u8], number: u64) {
+    if let Some(bytes) = frame.get_mut(16..24) {
+        bytes.copy_from_slice(&number.to_le_bytes());
+    }
 }
 
 /// The limits of a frame.
@@ -337,6 +346,14 @@ impl Outgoing<'_> {
             self.parts().for_each(|part| out.extend_from_slice(part));
         }
         Ok(is_small)
+    }
+
+    /// Appends everything to `out`, however large the bulk is.
+    pub fn encode_whole(&self, out: &mut Vec<u8>) -> io::Result<()> {
+        if !self.encode(out)? {
+            self.parts().for_each(|part| out.extend_from_slice(part));
+        }
+        Ok(())
     }
 
     /// Returns bytes that follow the arguments.

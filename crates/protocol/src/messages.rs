@@ -5,7 +5,7 @@ use model::Result;
 use vol::{OpPlacement, Placement};
 
 /// The version of the protocol; both sides must have the same.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The prefix of files in a root by which clients know that they see the same folder.
 pub const MARK_PREFIX: &str = ".hyperslab-direct-";
@@ -56,7 +56,7 @@ message! {
     Begin {
         /// The number of the session.
         session: Id,
-        /// Whether operations may come without being waited for.
+        /// Whether operations may be queued or started, so that the client knows tokens beforehand.
         queued: bool,
     }
     /// Goes on with a session.

@@ -151,7 +151,7 @@ impl<'a> Connection<'a> {
             return self.refuse(header, &refused);
         }
         let goes_on = match header.kind {
-            FrameKind::Call => self.call(header, &mut memory).map(|()| true),
+            FrameKind::Call | FrameKind::Started => self.call(header, &mut memory).map(|()| true),
             FrameKind::Queued => self.queued(header, ended, &mut memory).map(|()| true),
             FrameKind::Bye => {
                 self.bye();

@@ -74,7 +74,8 @@ fn conversation(name: &str) -> Vec<Vec<u8>> {
         frame(call(FrameKind::Call, Operation::dataset_read, 3), &read, &[], &[16]),
         frame(call(FrameKind::Call, Operation::attribute_write, 4), &value, &[b"value"], &[]),
         frame(call(FrameKind::Call, Operation::group_create, 5), &group, &[], &[]),
-        frame(call(FrameKind::Call, Operation::commit, 6), &[0], &[], &[]),
+        frame(call(FrameKind::Started, Operation::group_create, 8), &group, &[], &[]),
+        frame(call(FrameKind::Call, Operation::commit, 9), &[0], &[], &[]),
         frame(Header::new(FrameKind::Direct, 0), &[], &[], &[]),
         frame(Header::new(FrameKind::Lock, 0), &wire::to_bytes(&lock).expect("bytes"), &[], &[]),
         frame(
@@ -89,7 +90,7 @@ fn conversation(name: &str) -> Vec<Vec<u8>> {
             &[],
             &[],
         ),
-        frame(Header::new(FrameKind::Bye, 7), &[], &[], &[]),
+        frame(Header::new(FrameKind::Bye, 10), &[], &[], &[]),
     ]
 }
 

@@ -9,8 +9,9 @@ use std::time::Duration;
 use system::clock::Instant;
 
 use model::{Budget, Charge, Error, Kind, Result, Token};
+use protocol::frame::{FrameKind, Header};
 use protocol::wire::{self, Answer, Request};
-use protocol::{Granted, Id, Lock, makes_object};
+use protocol::{Granted, Id, Lock, makes_object, queued_token};
 use system::sync::{Condvar, Mutex};
 use vol::{Access, Container, Durability, Operation};
 
@@ -214,7 +215,8 @@ impl Session {
     }
 
     /// Runs an operation that the client waits for, or answers as it was answered before.
-    pub(crate) fn call(&self, sequence: u64, acknowledged: u64, request: Request<'_>, answer: &mut Answer) {
+    pub(crate) fn call(&self, header: Header, request: Request<'_>, answer: &mut Answer) {
+        let Header { sequence, acknowledged, .. } = header;
         if !is_once(request.code) {
             return self.run(request, answer);
         }
@@ -226,11 +228,29 @@ impl Session {
                 answer.bulk.clone_from(&kept.bulk);
             }
             Ok(None) => {
-                self.run(request, answer);
+                match header.kind == FrameKind::Started && makes_object(request.code) {
+                    true => self.create(sequence, request, answer),
+                    false => self.run(request, answer),
+                }
                 let kept = StoredOutcome::new(answer, &self.budget);
                 self.outcomes.lock().insert(sequence, Outcome::Done(Arc::new(kept)));
                 self.finished.notify_all();
             }
+        }
+    }
+
+    /// Runs an operation whose object has the token of its number: those that were started after it may name it already.
+    fn create(&self, sequence: u64, request: Request<'_>, answer: &mut Answer) {
+        if let Err(refused) = self.promise(request.code) {
+            return answer.fail(&refused);
+        }
+        self.run(request, answer);
+        let Some(translated) = &self.translated else { return };
+        let made = created(answer);
+        translated.made(sequence, made);
+        if made.is_some() {
+            answer.bytes.clear();
+            answer.bytes.extend_from_slice(&queued_token(sequence).0);
         }
     }
 
@@ -311,8 +331,7 @@ impl Session {
             Ok(()) => self.guarded(request, &mut answer),
         }
         if let (Some(translated), true) = (&self.translated, makes_object(code)) {
-            let made = (!answer.failed).then(|| wire::from_bytes::<Token>(&answer.bytes).ok()).flatten();
-            translated.made(sequence, made);
+            translated.made(sequence, created(&answer));
         }
         if answer.failed {
             queued.failed(&answer);
@@ -358,6 +377,11 @@ impl Session {
     pub(crate) fn has_queue(&self) -> bool {
         self.translated.is_some()
     }
+}
+
+/// Returns the object that an operation created.
+fn created(answer: &Answer) -> Option<Token> {
+    (!answer.failed).then(|| wire::from_bytes(&answer.bytes).ok()).flatten()
 }
 
 /// Returns whether running an operation twice could do something twice.

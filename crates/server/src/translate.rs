@@ -49,9 +49,16 @@ impl Translated {
         }
     }
 
-    /// Notes the object that the operation of this number made, or that it failed. Numbers come in their order.
+    /// Notes the object that the operation of this number made, or that it failed.
     pub(crate) fn made(&self, sequence: u64, real: Option<Token>) {
-        self.names.lock().made.push((sequence, real));
+        let names = &mut *self.names.lock();
+        // Numbers come in their order, unless a client starts operations on several connections.
+        let at = names.made.partition_point(|(number, _)| *number < sequence);
+        names.made.insert(at, (sequence, real));
+        if at < names.known {
+            names.known += 1;
+            real.map(|real| names.given.insert(real, sequence));
+        }
     }
 
     /// Returns what a token of the client means.

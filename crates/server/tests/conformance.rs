@@ -19,6 +19,15 @@ fn memory() -> Result<Subject> {
     subject("remote-memory", &common::in_memory(), None)
 }
 
+/// Through the layer, whose operations are started.
+fn asynchronous() -> Result<Subject> {
+    Ok(memory()?.with_access(vol::FileAccess::write().with_stack("async")))
+}
+
+fn asynchronous_native() -> Result<Subject> {
+    Ok(native()?.with_access(vol::FileAccess::write().with_stack("async")))
+}
+
 fn native() -> Result<Subject> {
     let folder = Folder::new("server");
     let config = Config::local(common::storage(), folder.path());
@@ -78,5 +87,7 @@ fn main() {
     trials.extend(conformance::trials("remote-iod", iod));
     trials.extend(conformance::trials("direct-native", direct));
     trials.extend(conformance::trials("direct-unix-native", direct_socket));
+    trials.extend(conformance::trials("async-remote-memory", asynchronous));
+    trials.extend(conformance::trials("async-remote-native", asynchronous_native));
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -10,7 +10,7 @@ use crate::{
     AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, Collective, ContainerInfo, DatasetInfo, Durability,
     FollowedLink, GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate,
     OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy,
-    OpPlacement, OpRead, OpWrite, Page, Placement, StorageFinding, StorageInfo, StoredBlock,
+    OpPlacement, OpRead, OpWrite, Page, Pipeline, Placement, StorageFinding, StorageInfo, StoredBlock,
 };
 
 macro_rules! operations {
@@ -47,6 +47,11 @@ macro_rules! operations {
             fn collective(&self) -> Option<&dyn Collective> {
                 None
             }
+
+            /// Returns what starts operations without waiting for them; `None` where every operation is waited for.
+            fn pipeline(&self) -> Option<&dyn Pipeline> {
+                None
+            }
         }
 
         /// A container that forwards every operation to another, except those it writes itself.
@@ -69,6 +74,10 @@ macro_rules! operations {
             fn collective(&self) -> Option<&dyn Collective> {
                 None
             }
+            #[doc = "Returns `None`: a layer does not see operations that are started below it, so that all are waited for."]
+            fn pipeline(&self) -> Option<&dyn Pipeline> {
+                None
+            }
         }
 
         #[deny(clippy::missing_trait_methods)]
@@ -84,6 +93,9 @@ macro_rules! operations {
             }
             fn collective(&self) -> Option<&dyn Collective> {
                 Layer::collective(self)
+            }
+            fn pipeline(&self) -> Option<&dyn Pipeline> {
+                Layer::pipeline(self)
             }
         }
 

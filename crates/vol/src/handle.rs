@@ -10,7 +10,9 @@ use model::secrets::without_tokens;
 use model::{Budget, Error, Result};
 use system::sync::RwLock;
 
-use crate::{Container, FileAccess, FollowedLink, LinkClasses, LinkContext, OpLookup, Operation, Resolver};
+use crate::{
+    Container, FileAccess, FollowedLink, LinkClasses, LinkContext, OpLookup, Operation, Pipeline, Resolver,
+};
 
 /// Called with the error of a container that could not be closed when its last handle was dropped.
 pub type CloseErrorHook = Arc<dyn Fn(&Error) + Send + Sync>;
@@ -169,6 +171,16 @@ impl Handle {
         self.link_classes.follow(LinkContext { container: self, location, resolver }, op)
     }
 
+    /// Returns the pipeline, for who may change something with it.
+    pub(crate) fn open_pipeline(&self) -> Option<&dyn Pipeline> {
+        if self.generation != system::process::generation() {
+            return None;
+        }
+        let pipeline = self.inner.pipeline()?;
+        self.is_dirty.store(true, Ordering::Relaxed);
+        Some(pipeline)
+    }
+
     fn report(&self, error: &Error) {
         let location = &*without_tokens(&self.location);
         tracing::error!(location, %error, "container was not closed");
@@ -228,6 +240,9 @@ macro_rules! handled {
             }
             fn collective(&self) -> Option<&dyn Collective> {
                 self.inner.collective()
+            }
+            fn pipeline(&self) -> Option<&dyn Pipeline> {
+                self.open_pipeline()
             }
         }
     };

@@ -9,7 +9,8 @@ use crate::{
     AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
     GroupInfo, Layer, LinkLocation, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate,
     OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy,
-    OpPlacement, OpRead, OpWrite, Operation, Page, Placement, StorageFinding, StorageInfo, StoredBlock,
+    OpPlacement, OpRead, OpWrite, Operation, Page, Pipeline, Placement, StorageFinding, StorageInfo,
+    StoredBlock,
 };
 
 /// One operation of a container, as an observer sees it.
@@ -42,6 +43,11 @@ pub trait Observer: Send + Sync {
     /// Answers optional operations of the layer's own; `None` goes to the inner container.
     fn optional(&self, name: &str, request: &[u8]) -> Option<Result<Vec<u8>>> {
         let _ = (name, request);
+        None
+    }
+
+    /// Returns what starts operations in the background; `None` where the observer must see each of them.
+    fn pipeline(&self) -> Option<&dyn Pipeline> {
         None
     }
 }
@@ -112,6 +118,9 @@ macro_rules! observed {
             }
             fn collective(&self) -> Option<&dyn $crate::Collective> {
                 None
+            }
+            fn pipeline(&self) -> Option<&dyn Pipeline> {
+                self.observer().pipeline()
             }
         }
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{CharacterSet, Dataspace, Datatype, Kind, Result};
 
-use crate::{Collective, Container, ContainerInfo, Durability, Layer, OpAttributeCreate};
+use crate::{Collective, Container, ContainerInfo, Durability, Layer, OpAttributeCreate, Pipeline};
 
 /// The attribute of the root group that says that a copy to the container did not finish.
 const UNFINISHED: &str = "HYPERSLAB_UNFINISHED";
@@ -66,6 +66,10 @@ impl Layer for Unfinished {
 
     fn collective(&self) -> Option<&dyn Collective> {
         self.0.collective()
+    }
+
+    fn pipeline(&self) -> Option<&dyn Pipeline> {
+        self.0.pipeline()
     }
 
     fn info(&self) -> Result<Arc<ContainerInfo>> {

@@ -155,7 +155,8 @@ impl Connection {
         Ok(io::Write::write_all(self.stream.get_mut(), frames)?)
     }
 
-    fn receive(
+    /// Receives the answer to the operation of this number.
+    pub(crate) fn receive(
         &mut self,
         sequence: u64,
         into: &mut [&mut [u8]],

@@ -10,6 +10,7 @@ use vol::{Capability, Connector, ConnectorInfo, Container, ContainerCreate, Cont
 use crate::address::Address;
 use crate::container::RemoteContainer;
 use crate::session::{self, Session};
+use crate::started::StartingContainer;
 
 /// The engine of locations whose elements are read and written in the file itself: `h5s+direct://`.
 const DIRECT: &str = "direct";
@@ -41,7 +42,13 @@ impl RemoteConnector {
         request.path = address.name.clone();
         // Layers that the caller asked for are on the caller's side.
         request.access.stack = None;
-        Ok(Arc::new(RemoteContainer::new(Session::open(address, request)?, path, access)))
+        // What is queued goes over another connection, and elements in the file over none: both would come out of order.
+        let starts = !address.options.pipeline && !address.options.direct;
+        let container = RemoteContainer::new(Session::open(address, request)?, path, access);
+        match starts {
+            true => Ok(Arc::new(StartingContainer::new(container))),
+            false => Ok(Arc::new(container)),
+        }
     }
 }
 

@@ -58,6 +58,10 @@ impl RemoteContainer {
         RemoteContainer { client: Client::new(session), path: path.to_owned(), access }
     }
 
+    pub(crate) fn session(&self) -> &Session {
+        self.client.transport()
+    }
+
     fn threads(&self) -> usize {
         self.client.transport().options.connections
     }

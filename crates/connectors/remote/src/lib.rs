@@ -14,6 +14,7 @@ mod pieces;
 mod placed;
 mod queue;
 mod session;
+mod started;
 #[cfg(feature = "tls")]
 mod tls;
 

@@ -143,7 +143,7 @@ impl Session {
     }
 
     fn begin(&self, connection: &mut Connection, session: Id, request: &OpenRequest) -> Result<(), Failure> {
-        let begin = (Begin { session, queued: self.options.pipeline }, request.clone());
+        let begin = (Begin { session, queued: true }, request.clone());
         connection.ask::<_, ()>(FrameKind::Open, 0, &begin)?;
         let Some(direct) = &self.direct else { return Ok(()) };
         let answer = connection.ask(FrameKind::Direct, 0, &());
@@ -185,7 +185,7 @@ impl Session {
         }
     }
 
-    fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         let mut numbers = self.numbers.lock();
         numbers.last += 1;
         let number = numbers.last;
@@ -200,11 +200,29 @@ impl Session {
         numbers.last
     }
 
+    /// Returns the number below which every operation was answered.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        let numbers = self.numbers.lock();
+        numbers.open.first().copied().unwrap_or(numbers.last + 1)
+    }
+
+    /// The answer to the operation of this number is there.
+    pub(crate) fn answered(&self, number: u64) {
+        self.numbers.lock().open.remove(&number);
+    }
+
     fn header(&self, code: Operation) -> Header {
         let sequence = self.number();
         let acknowledged = self.numbers.lock().open.first().copied().unwrap_or(sequence);
         // Numbers of operations are below 128.
         Header { code: code.number() as u16, acknowledged, ..Header::new(FrameKind::Call, sequence) }
+    }
+
+    pub(crate) fn check_open(&self) -> Result<()> {
+        match self.closed.load(Ordering::Acquire) {
+            true => Err(Error::invalid("use container").with("problem", "the container is closed")),
+            false => Ok(()),
+        }
     }
 
     /// A loss is an error of every operation that builds on it, and of the next commit.
@@ -345,9 +363,7 @@ fn lost() -> Error {
 
 impl Transport for Session {
     fn call(&self, mut request: Request<'_>, answer: &mut Answer) -> Result<()> {
-        if self.closed.load(Ordering::Acquire) {
-            return Err(Error::invalid(request.code.name()).with("problem", "the container is closed"));
-        }
+        self.check_open().map_err(|closed| closed.during(request.code.name()))?;
         if !self.options.pipeline {
             return self.run(&mut request, answer);
         }

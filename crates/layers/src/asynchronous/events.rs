@@ -1,11 +1,13 @@
 //! Event sets: many requests as one.
 
+use std::sync::Arc;
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use system::clock::Instant;
 
 use model::Error;
-use system::sync::{Mutex, MutexGuard};
+use system::sync::{Condvar, Mutex, MutexGuard};
 
 use crate::asynchronous::request::{Request, Status, requests};
 
@@ -31,6 +33,10 @@ pub struct Progress {
     pub failed: usize,
     /// Cancelled.
     pub cancelled: usize,
+    /// Bytes of elements and values of those that ended well.
+    pub bytes_done: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
 }
 
 impl Progress {
@@ -70,10 +76,14 @@ impl EventSet {
     pub fn test(&self) -> Progress {
         let mut progress = Progress::default();
         for request in self.lock().iter() {
+            progress.bytes += request.bytes();
             match request.status() {
                 Status::Waiting => progress.waiting += 1,
                 Status::Running => progress.running += 1,
-                Status::Done => progress.done += 1,
+                Status::Done => {
+                    progress.done += 1;
+                    progress.bytes_done += request.bytes();
+                }
                 Status::Failed => progress.failed += 1,
                 Status::Cancelled => progress.cancelled += 1,
             }
@@ -88,6 +98,20 @@ impl EventSet {
             request.wait_silently(timeout.saturating_sub(begun.elapsed()));
         }
         self.test()
+    }
+
+    /// Waits until one of them has ended, for so long at most, and takes all that have ended out of the set. A failure is
+    /// with its request: [`Request::wait`] returns it.
+    pub fn wait_some(&self, timeout: Duration) -> Vec<Request> {
+        let (begun, signal) = (Instant::now(), Arc::new(Signal::default()));
+        let waker = Waker::from(signal.clone());
+        if !self.all().iter().any(|request| request.wake_at_end(&waker)) && !self.lock().is_empty() {
+            signal.wait(begun, timeout);
+        }
+        let mut requests = self.lock();
+        let (ended, going) = requests.drain(..).partition(|request| request.status().is_final());
+        *requests = going;
+        ended
     }
 
     /// Takes back what has not begun; how many that were.
@@ -105,5 +129,33 @@ impl EventSet {
         drop(requests);
         let failed = ended.iter().filter(|request| request.status() == Status::Failed);
         failed.filter_map(|request| request.wait(Duration::ZERO)?.err()).collect()
+    }
+}
+
+/// Says that one of many requests ended.
+#[derive(Debug, Default)]
+struct Signal {
+    has_ended: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Wake for Signal {
+    fn wake(self: Arc<Self>) {
+        *self.has_ended.lock() = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Signal {
+    fn wait(&self, begun: Instant, timeout: Duration) {
+        let mut has_ended = self.has_ended.lock();
+        while !*has_ended {
+            let left = timeout.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            // The longest wait that every system can express; the loop goes on after it.
+            has_ended = self.changed.wait_timeout(has_ended, left.min(Duration::from_secs(3600)));
+        }
     }
 }

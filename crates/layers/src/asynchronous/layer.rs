@@ -1,126 +1,40 @@
 //! The layer: what is queued, and what waits for it.
 
+mod factory;
+mod queueing;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use model::datatype::DescriptorSizes;
 use model::properties::Layout;
-use model::{Dataspace, Error, Kind, ObjectKind, Result, Selection, Token};
+use model::{Dataspace, Kind, LinkTarget, ObjectKind, Result, Selection, Token};
 use system::sync::{Mutex, MutexGuard};
 use vol::{
-    Call, Capability, ConnectorInfo, Container, DatasetInfo, Durability, Layer, LayerFactory, Observed,
-    Observer, OpRead, OpWrite, Operation, Parameters, Wrap, WrapCheck,
+    AttributeInfo, Container, DatasetInfo, Durability, Layer, LinkLocation, OpAttributeCreate,
+    OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpMapCreate, OpRead, OpWrite,
+    Operation,
 };
 
-use crate::asynchronous::queue::{Queue, Work};
+use crate::asynchronous::graph::{Foreseen, Reach};
+use crate::asynchronous::queue::{Queue, Queueing};
+use crate::asynchronous::request::is_collecting;
+use crate::asynchronous::work::{Call, Work};
+pub use factory::AsyncLayer;
 
-/// Threads unless a parameter says otherwise.
-const THREADS: usize = 2;
-/// Bytes that may wait unless a parameter says otherwise.
-const BYTES_MAX: usize = 64 << 20;
-/// More threads than this are a mistake.
-const THREADS_MAX: usize = 256;
-
-/// Puts queues over containers.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct AsyncLayer;
-
-impl LayerFactory for AsyncLayer {
-    fn info(&self) -> ConnectorInfo {
-        ConnectorInfo {
-            name: "async",
-            value: 525,
-            version: 1,
-            capability: Capability::default(),
-            about: "changes go on in the background",
-        }
-    }
-
-    fn check(&self, op: &WrapCheck<'_>) -> Result<()> {
-        settings(op.parameters).map(drop)
-    }
-
-    fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
-        let (threads, bytes) = settings(op.parameters)?;
-        let is_writable = op.inner.info()?.writable;
-        let queue = Queue::new(op.inner.clone(), threads, bytes);
-        let waits = Waits(queue.clone());
-        let (inner, handles, has_no_handles) = (op.inner.clone(), Mutex::default(), AtomicBool::new(false));
-        let queued = Queued { inner, queue, is_writable, handles, has_no_handles };
-        Ok(Arc::new(Observed::new(Arc::new(queued), waits)))
-    }
-}
-
-/// Threads, and bytes that may wait.
-fn settings(parameters: &Parameters) -> Result<(usize, usize)> {
-    parameters.only(&["threads", "memory"])?;
-    let threads = parameters.parsed("threads", THREADS)?;
-    if threads == 0 || threads > THREADS_MAX {
-        let error = Error::invalid("read parameter").with("threads", threads);
-        return Err(error.with("maximum", THREADS_MAX));
-    }
-    Ok((threads, parameters.parsed("memory", BYTES_MAX)?))
-}
-
-/// Lets every call wait for what it depends on.
-struct Waits(Arc<Queue>);
-
-impl Observer for Waits {
-    type Begun = ();
-
-    fn begin(&self, call: &Call) -> Result<()> {
-        use Operation as O;
-        if self.0.is_empty() {
-            return Ok(());
-        }
-        match call.operation {
-            // Nothing that is queued changes their answers, or they look for themselves.
-            O::info
-            | O::retain
-            | O::release
-            | O::dataset_info
-            | O::dataset_read
-            | O::dataset_write
-            | O::dataset_resize
-            | O::attribute_info
-            | O::attribute_list
-            | O::attribute_write
-            | O::blob_put
-            | O::blob_get
-            | O::blob_pin
-            | O::blob_unpin
-            | O::reference_put
-            | O::reference_get => {}
-            // They may reach any object, or remove it.
-            O::commit
-            | O::close
-            | O::optional
-            | O::object_copy
-            | O::object_adjust_references
-            | O::link_delete
-            | O::attribute_delete
-            | O::blob_delete => self.0.wait_for_all(),
-            _ => call.object.into_iter().for_each(|object| self.0.wait_for(object)),
-        }
-        Ok(())
-    }
-
-    fn end(&self, _call: &Call, _begun: (), _error: Option<&Error>) -> Result<()> {
-        Ok(())
-    }
-}
-
-struct Queued {
+struct QueuedContainer {
     inner: Arc<dyn Container>,
     queue: Arc<Queue>,
     is_writable: bool,
+    descriptors: DescriptorSizes,
     /// How often objects are retained.
     handles: Mutex<HashMap<Token, u64>>,
     /// The inner container does not count handles: letting go of one removes nothing.
     has_no_handles: AtomicBool,
 }
 
-impl Drop for Queued {
+impl Drop for QueuedContainer {
     fn drop(&mut self) {
         self.queue.stop();
     }
@@ -145,14 +59,20 @@ fn fits(info: &DatasetInfo, count: u64, bytes: usize) -> bool {
     count.checked_mul(info.datatype.size().into()) == Some(bytes as u64)
 }
 
-impl Queued {
+impl QueuedContainer {
     fn handles(&self) -> MutexGuard<'_, HashMap<Token, u64>> {
         self.handles.lock()
     }
 
     /// Returns the dataset as it will be when what is queued is done.
     fn future(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
-        self.queue.future_info(dataset).map_or_else(|| self.inner.dataset_info(dataset), Ok)
+        self.queue.future_info(dataset).map_or_else(
+            || {
+                self.queue.wait_for_creation(dataset);
+                self.inner.dataset_info(dataset)
+            },
+            Ok,
+        )
     }
 
     fn is_queueable(&self, write: &OpWrite<'_>) -> bool {
@@ -176,7 +96,7 @@ impl Queued {
 
     /// Returns whether a value can be queued.
     fn is_queueable_attribute(&self, object: Token, name: &str, bytes: usize) -> bool {
-        let Ok(Some(info)) = self.inner.attribute_info(object, name) else { return false };
+        let Ok(Some(info)) = Layer::attribute_info(self, object, name) else { return false };
         let count = info.space.element_count().unwrap_or(u64::MAX);
         let wanted = count.checked_mul(info.datatype.size().into());
         let is_sound = wanted == Some(bytes as u64) && !info.datatype.has_descriptors();
@@ -200,12 +120,21 @@ impl Queued {
     }
 }
 
-impl Layer for Queued {
+impl Layer for QueuedContainer {
     fn inner(&self) -> &dyn Container {
         &*self.inner
     }
 
     fn commit(&self, durability: Durability) -> Result<()> {
+        if self.queues() {
+            let queue = Arc::downgrade(&self.queue);
+            let call: Call = Box::new(move |container| {
+                queue.upgrade().map_or(Ok(()), |queue| queue.unseen_failures())?;
+                container.commit(durability)
+            });
+            self.push(Operation::commit, Reach::change_all(), None, call);
+            return Ok(());
+        }
         self.queue.finish()?;
         self.inner.commit(durability)
     }
@@ -218,7 +147,15 @@ impl Layer for Queued {
     }
 
     fn retain(&self, object: Token) -> Result<()> {
-        self.queue.wait_for_releases(object);
+        self.queue.wait_for_releases(Some(object));
+        if self.queue.is_pipelined() && is_collecting() {
+            *self.handles().entry(object).or_insert(0) += 1;
+            // A container that does not count handles keeps objects anyway.
+            let call: Call = Box::new(move |container| is_done_or_needless(container.retain(object)));
+            self.push_unseen(Operation::retain, Reach::change(object), call);
+            return Ok(());
+        }
+        self.queue.wait_for_creation(object);
         self.inner.retain(object).inspect_err(|error| {
             if error.kind() == Kind::Unsupported {
                 self.has_no_handles.store(true, Ordering::Relaxed);
@@ -230,9 +167,11 @@ impl Layer for Queued {
 
     fn release(&self, object: Token) -> Result<()> {
         let is_retained = self.handles().contains_key(&object);
-        if is_retained && self.queue.is_busy(object) {
+        if is_retained && (self.queue.is_pipelined() || self.queue.is_busy(object)) {
             self.forget_handle(object);
-            self.queue.push(object, Work::Release);
+            let call: Call = Box::new(move |container| is_done_or_needless(container.release(object)));
+            let reach = Reach { is_release: true, ..Reach::change(object) };
+            self.push_unseen(Operation::release, reach, call);
             return Ok(());
         }
         if self.has_no_handles.load(Ordering::Relaxed) {
@@ -248,14 +187,151 @@ impl Layer for Queued {
         Ok(())
     }
 
+    fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
+        if !self.queues() {
+            return self.inner.object_set_comment(object, comment);
+        }
+        let comment = comment.map(str::to_owned);
+        let call: Call = Box::new(move |container| container.object_set_comment(object, comment.as_deref()));
+        self.push(Operation::object_set_comment, Reach::change(object), None, call);
+        Ok(())
+    }
+
+    fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
+        let (place, op) = (op.place.as_ref(), op.clone());
+        self.create(Operation::group_create, place, Foreseen::Nothing, move |c| c.group_create(&op))
+    }
+
+    fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
+        let info = DatasetInfo {
+            datatype: op.datatype.with_descriptors(&self.descriptors),
+            committed: op.committed,
+            space: op.space.clone(),
+            create: op.create.clone(),
+        };
+        let foreseen = Foreseen::Dataset(Token::from_u64(0), Arc::new(info));
+        let (place, op) = (op.place.as_ref(), op.clone());
+        self.create(Operation::dataset_create, place, foreseen, move |c| c.dataset_create(&op))
+    }
+
+    fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
+        let (place, op) = (op.place.as_ref(), op.clone());
+        self.create(Operation::datatype_commit, place, Foreseen::Nothing, move |c| c.datatype_commit(&op))
+    }
+
+    fn map_create(&self, op: &OpMapCreate) -> Result<Token> {
+        let (place, op) = (op.place.as_ref(), op.clone());
+        self.create(Operation::map_create, place, Foreseen::Nothing, move |c| c.map_create(&op))
+    }
+
+    fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
+        if !self.queues() {
+            return self.inner.link_create(op);
+        }
+        let mut reach = Reach::structure(op.place.group);
+        if let LinkTarget::Hard(target) = op.target {
+            reach.objects.push(target);
+        }
+        let (path, op) = (self.path(&op.place), op.clone());
+        self.push(Operation::link_create, reach, path, Box::new(move |c| c.link_create(&op)));
+        Ok(())
+    }
+
+    fn link_delete(&self, group: Token, name: &str) -> Result<()> {
+        if !self.queues() {
+            return self.inner.link_delete(group, name);
+        }
+        let (path, name) = (self.path(&LinkLocation::new(group, name)), name.to_owned());
+        let call: Call = Box::new(move |container| container.link_delete(group, &name));
+        self.push(Operation::link_delete, Reach::change_all(), path, call);
+        Ok(())
+    }
+
+    fn link_move(&self, op: &OpLinkMove) -> Result<()> {
+        if !self.queues() {
+            return self.inner.link_move(op);
+        }
+        let (path, op) = (self.path(&LinkLocation::new(op.from, &*op.name)), op.clone());
+        self.push(Operation::link_move, Reach::change_all(), path, Box::new(move |c| c.link_move(&op)));
+        Ok(())
+    }
+
+    fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
+        if !self.queues() {
+            return self.inner.attribute_create(op);
+        }
+        let info = AttributeInfo {
+            name: op.name.clone(),
+            charset: op.charset,
+            creation_order: None,
+            datatype: op.datatype.with_descriptors(&self.descriptors),
+            committed: op.committed,
+            space: op.space.clone(),
+        };
+        let (object, op) = (op.object, op.clone());
+        let foreseen = Foreseen::Attribute(object, Box::new(info));
+        let work = Work::Call(Box::new(move |container| container.attribute_create(&op)));
+        let (operation, bytes) = (Operation::attribute_create, self.queue.reserve(0));
+        let (reach, moved, path, is_shown) = (Reach::attributes(object), 0, None, true);
+        self.queue.push(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown });
+        Ok(())
+    }
+
+    fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
+        if let Some(info) = self.queue.future_attribute(object, name) {
+            return Ok(Some(info));
+        }
+        self.queue.wait_for_attributes(object);
+        self.inner.attribute_info(object, name)
+    }
+
     fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
-        if self.is_queueable_attribute(object, name, data.len()) {
-            let work = Work::Attribute { name: name.to_owned(), data: self.queue.copy(data) };
-            self.queue.push(object, work);
+        let fits = self.queues() && self.queue.has_space_for(data.len());
+        if fits || self.is_queueable_attribute(object, name, data.len()) {
+            let (name, data) = (name.to_owned(), self.queue.copy(data));
+            let bytes = data.len();
+            let work = Work::Call(Box::new(move |container| container.attribute_write(object, &name, &data)));
+            self.push_work(Operation::attribute_write, Reach::change(object), work, bytes);
             return Ok(());
         }
         self.queue.wait_for(object);
         self.inner.attribute_write(object, name, data)
+    }
+
+    fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
+        if !self.queues() {
+            return self.inner.attribute_delete(object, name);
+        }
+        let name = name.to_owned();
+        let call: Call = Box::new(move |container| container.attribute_delete(object, &name));
+        self.push(Operation::attribute_delete, Reach::change_all(), None, call);
+        Ok(())
+    }
+
+    fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
+        if !self.queues() {
+            return self.inner.attribute_rename(object, from, to);
+        }
+        let (from, to) = (from.to_owned(), to.to_owned());
+        let call: Call = Box::new(move |container| container.attribute_rename(object, &from, &to));
+        self.push(Operation::attribute_rename, Reach::attributes(object), None, call);
+        Ok(())
+    }
+
+    fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> Result<()> {
+        let moved = pairs.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+        if !self.queues() || !self.queue.has_space_for(moved) {
+            self.queue.wait_for(map);
+            return self.inner.map_put(map, pairs);
+        }
+        let bytes = self.queue.reserve(moved);
+        let owned: Vec<(Vec<u8>, Vec<u8>)> = pairs.iter().map(|(k, v)| (k.to_vec(), v.to_vec())).collect();
+        let work = Work::Call(Box::new(move |container| {
+            let pairs: Vec<(&[u8], &[u8])> = owned.iter().map(|(k, v)| (&k[..], &v[..])).collect();
+            container.map_put(map, &pairs)
+        }));
+        self.push_work(Operation::map_put, Reach::change(map), work, bytes);
+        Ok(())
     }
 
     fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
@@ -281,18 +357,32 @@ impl Layer for Queued {
             return self.inner.dataset_write(writes);
         }
         for write in writes {
-            let work = Work::Write { selection: write.selection.clone(), data: self.queue.copy(write.from) };
-            self.queue.push(write.dataset, work);
+            let (dataset, selection) = (write.dataset, write.selection.clone());
+            let work = Work::Write { dataset, selection, data: self.queue.copy(write.from) };
+            self.push_work(Operation::dataset_write, Reach::change(dataset), work, write.from.len());
         }
         Ok(())
     }
 
     fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
         if let Some(after) = self.resized(dataset, dims) {
-            self.queue.push(dataset, Work::Resize { dims: dims.to_vec(), after });
+            let dims = dims.to_vec();
+            let work = Work::Call(Box::new(move |container| container.dataset_resize(dataset, &dims)));
+            let (operation, bytes) = (Operation::dataset_resize, self.queue.reserve(0));
+            let (reach, foreseen) = (Reach::change(dataset), Foreseen::Dataset(dataset, after));
+            let (moved, path, is_shown) = (0, None, true);
+            self.queue.push(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown });
             return Ok(());
         }
         self.queue.wait_for(dataset);
         self.inner.dataset_resize(dataset, dims)
+    }
+}
+
+/// A container that does not count handles needs none, and neither does an object whose creation failed.
+fn is_done_or_needless(done: Result<()>) -> Result<()> {
+    match done {
+        Err(error) if !matches!(error.kind(), Kind::Unsupported | Kind::NotFound) => Err(error),
+        _ => Ok(()),
     }
 }

@@ -1,27 +1,35 @@
-//! The async layer: elements, attribute values and extents are changed in the background, while the program goes on.
+//! The async layer: operations go on in the background, while the program goes on.
 //!
 //! ```text
 //! async{threads=2, memory=67108864}
 //! ```
 //!
-//! What needs no answer is checked, copied once and queued: `dataset_write`, `dataset_resize`, `attribute_write`, and
-//! `release` of an object that has something queued. Changes of one object happen in their order; whatever else is asked
-//! of an object waits for what is queued for it, and what could remove objects waits for all. So a program sees what it
-//! would see without the layer, except that a failure of the storage comes later: from the [`Request`], from the
-//! [`EventSet`] that the change was queued in, or, where no one looked there, from the next `commit` or `close`.
+//! An operation is kept until its turn: a change of an object waits for what is before it on that object, a read for the
+//! changes before it, and unrelated operations pass each other. So a program sees what it would see without the layer,
+//! except that failures come later: from the [`Request`], from the [`EventSet`] that the operation was queued in, or, where
+//! no one looked there, from the next `commit` or `close`.
 //!
-//! At most `memory` bytes wait; who queues more waits itself. Changes that may fail for reasons of their own (elements
-//! in other files, values of variable length, arguments that do not fit) are not queued: they wait for their turn and
-//! answer at once. Dropping a container without closing it finishes what is queued, and loses its failures.
+//! Any call queues what can only fail in the storage: `dataset_write`, `dataset_resize`, `attribute_write`, and `release` of
+//! an object that has something queued. Inside of [`EventSet::scope`], [`requests`] and [`queued`], where the caller looks for
+//! failures, links, attributes, map pairs and commits are queued too, and creations where the inner container knows the
+//! token of the object beforehand ([`vol::Pipeline`]). [`start`] queues any operation, and returns a future of its answer.
+//!
+//! At most `memory` bytes wait; who queues more waits itself. Dropping a container without closing it finishes what is
+//! queued, and loses its failures.
 
 mod buffers;
 mod events;
+mod graph;
 mod layer;
 mod queue;
 mod request;
+mod start;
 #[cfg(test)]
 mod tests;
+mod waits;
+mod work;
 
 pub use events::{EventSet, Progress};
 pub use layer::AsyncLayer;
 pub use request::{Request, Status, requests};
+pub use start::{Answer, Queued, queued, start, wait, wait_all};

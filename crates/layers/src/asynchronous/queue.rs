@@ -1,131 +1,100 @@
-//! The queue: changes by object, in order, within a budget of bytes, and the threads that make them.
+//! The queue: operations in the order that they depend on each other, within a budget of bytes, and what runs them: the
+//! pipeline of the inner container, or threads where it has none.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+mod pipeline;
+mod waiting;
+
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use system::thread::JoinHandle;
+use std::sync::{Arc, Weak};
 
-use model::{Error, Result, Selection, Token};
+use model::{Error, Result, Token};
 use system::sync::{Condvar, Mutex, MutexGuard};
-use vol::{Container, DatasetInfo, OpWrite, Operation};
+use system::thread::JoinHandle;
+use vol::{Container, Operation};
+
+use pipeline::InPipeline;
+pub(crate) use pipeline::reach_of;
 
 use crate::asynchronous::buffers::Buffers;
+use crate::asynchronous::graph::{Entry, Foreseen, Graph, Reach};
 use crate::asynchronous::request::{Request, Status, collect};
+use crate::asynchronous::work::Work;
 
-/// The work of a change.
-pub(crate) enum Work {
-    Write { selection: Selection, data: Vec<u8> },
-    Resize { dims: Vec<u64>, after: Arc<DatasetInfo> },
-    Attribute { name: String, data: Vec<u8> },
-    Release,
-}
+/// Bytes that an operation counts besides its data.
+const ENTRY_BYTES: usize = 512;
+/// Objects whose paths, or whose failed creations, are remembered.
+const REMEMBERED_MAX: usize = 1 << 16;
 
-impl Work {
-    pub(crate) fn operation(&self) -> Operation {
-        match self {
-            Work::Write { .. } => Operation::dataset_write,
-            Work::Resize { .. } => Operation::dataset_resize,
-            Work::Attribute { .. } => Operation::attribute_write,
-            Work::Release => Operation::release,
-        }
-    }
-
-    fn run(&self, container: &dyn Container, object: Token) -> Result<()> {
-        match self {
-            Work::Write { selection, data } => {
-                container.dataset_write(&[OpWrite { dataset: object, selection, from: data }])
-            }
-            Work::Resize { dims, .. } => container.dataset_resize(object, dims),
-            Work::Attribute { name, data } => container.attribute_write(object, name, data),
-            Work::Release => container.release(object),
-        }
-    }
-
-    fn info_after(&self) -> Option<&Arc<DatasetInfo>> {
-        match self {
-            Work::Resize { after, .. } => Some(after),
-            _ => None,
-        }
-    }
-
-    fn into_buffer(self) -> Vec<u8> {
-        match self {
-            Work::Write { data, .. } | Work::Attribute { data, .. } => data,
-            Work::Resize { .. } | Work::Release => Vec::new(),
-        }
-    }
-}
-
-struct Task {
-    request: Request,
-    work: Work,
-}
-
-/// The changes of one object that have not ended.
-#[derive(Default)]
-struct Line {
-    waiting: VecDeque<Task>,
-    running: Option<u64>,
-    releases: usize,
-    /// The dataset as it will be, where a resize was queued.
-    info: Option<Arc<DatasetInfo>>,
-    /// The dataset as the last resize that began leaves it.
-    begun: Option<Arc<DatasetInfo>>,
-}
-
-impl Line {
-    fn oldest(&self) -> Option<u64> {
-        self.running.or_else(|| self.waiting.front().map(|task| task.request.ticket()))
-    }
-
-    /// Returns the dataset as the last resize leaves it.
-    fn last_resize(&self) -> Option<Arc<DatasetInfo>> {
-        let last = self.waiting.iter().rev().find_map(|task| task.work.info_after());
-        last.or(self.begun.as_ref()).cloned()
-    }
+/// An operation to be queued.
+pub(crate) struct Queueing {
+    pub(crate) operation: Operation,
+    pub(crate) reach: Reach,
+    pub(crate) foreseen: Foreseen,
+    pub(crate) work: Work,
+    /// Bytes that [`Queue::copy`] or [`Queue::reserve`] counted.
+    pub(crate) bytes: usize,
+    /// Bytes of elements and values.
+    pub(crate) moved: u64,
+    /// The path of what it is about, where that is known.
+    pub(crate) path: Option<String>,
+    /// Whether someone gets the request.
+    pub(crate) is_shown: bool,
 }
 
 #[derive(Default)]
 struct QueueState {
-    lines: HashMap<Token, Line>,
-    /// Objects whose next change can begin.
-    ready: VecDeque<Token>,
-    unfinished: BTreeSet<u64>,
+    graph: Graph,
     ticket_next: u64,
-    /// Bytes of changes that have not ended, and of buffers that are being filled.
+    /// Bytes of operations that have not ended, and of buffers that are being filled.
     bytes: usize,
     buffers: Buffers,
     threads: Vec<JoinHandle<()>>,
+    idle: usize,
     is_stopped: bool,
+    /// Paths of objects that were created here.
+    paths: HashMap<Token, Arc<str>>,
+    /// Why objects do not exist.
+    failed: HashMap<Token, Error>,
 }
 
-/// The changes of one container.
+/// The operations of one container.
 pub(crate) struct Queue {
     container: Arc<dyn Container>,
     threads_max: usize,
     bytes_max: usize,
-    /// Changes that have not ended: most calls need only this number.
+    is_pipelined: bool,
+    /// Operations that have not ended: most calls need only this number.
     count: AtomicUsize,
     state: Mutex<QueueState>,
     /// Something ended.
     ended: Condvar,
     /// Something can begin.
     ready: Condvar,
+    /// Held by who starts operations in the pipeline.
+    starting: Mutex<()>,
     failures: Mutex<Vec<Error>>,
+    own: Weak<Queue>,
 }
 
 impl Queue {
     pub(crate) fn new(container: Arc<dyn Container>, threads_max: usize, bytes_max: usize) -> Arc<Self> {
-        Arc::new(Queue {
+        let is_pipelined = container.pipeline().is_some();
+        let mut state = QueueState::default();
+        state.graph.keeps_order = is_pipelined;
+        Arc::new_cyclic(|own| Queue {
             container,
             threads_max,
             bytes_max,
+            is_pipelined,
             count: AtomicUsize::new(0),
-            state: Mutex::default(),
+            state: Mutex::new(state),
             ended: Condvar::new(),
             ready: Condvar::new(),
+            starting: Mutex::default(),
             failures: Mutex::default(),
+            own: own.clone(),
         })
     }
 
@@ -138,62 +107,19 @@ impl Queue {
         self.ended.wait_while(state, |state| !is_so(state))
     }
 
-    /// Returns whether nothing is queued.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count.load(Ordering::SeqCst) == 0
-    }
-
-    /// Returns whether a change of so many bytes can be queued at all.
-    pub(crate) fn has_space_for(&self, bytes: usize) -> bool {
-        bytes <= self.bytes_max
-    }
-
-    /// Returns whether an object has something queued.
-    pub(crate) fn is_busy(&self, object: Token) -> bool {
-        !self.is_empty() && self.state().lines.contains_key(&object)
-    }
-
-    /// Returns the dataset as it will be when what is queued is done.
-    pub(crate) fn future_info(&self, dataset: Token) -> Option<Arc<DatasetInfo>> {
-        if self.is_empty() {
-            return None;
-        }
-        self.state().lines.get(&dataset)?.info.clone()
-    }
-
-    /// Waits for what was queued for an object before now.
-    pub(crate) fn wait_for(&self, object: Token) {
-        if self.is_empty() {
-            return;
-        }
-        let now = self.state().ticket_next;
-        let is_past = |line: &Line| line.oldest().is_none_or(|oldest| oldest >= now);
-        drop(self.wait_until(|state| state.lines.get(&object).is_none_or(is_past)));
-    }
-
-    /// Waits until no release of an object is queued.
-    pub(crate) fn wait_for_releases(&self, object: Token) {
-        if !self.is_empty() {
-            let is_past = |line: &Line| line.releases == 0;
-            drop(self.wait_until(|state| state.lines.get(&object).is_none_or(is_past)));
-        }
-    }
-
-    /// Waits for all that was queued before now.
-    pub(crate) fn wait_for_all(&self) {
-        if self.is_empty() {
-            return;
-        }
-        let now = self.state().ticket_next;
-        drop(self.wait_until(|state| state.unfinished.first().is_none_or(|oldest| *oldest >= now)));
+    /// Counts bytes, when there is space for them.
+    fn take_space(&self, bytes: usize) -> MutexGuard<'_, QueueState> {
+        let has_space = |state: &QueueState| {
+            state.graph.is_empty() && state.bytes == 0 || state.bytes.saturating_add(bytes) <= self.bytes_max
+        };
+        let mut state = self.wait_until(has_space);
+        state.bytes += bytes;
+        state
     }
 
     /// Returns a copy of bytes, when there is space for it.
     pub(crate) fn copy(&self, data: &[u8]) -> Vec<u8> {
-        let has_space =
-            |state: &QueueState| state.bytes == 0 || state.bytes.saturating_add(data.len()) <= self.bytes_max;
-        let mut state = self.wait_until(has_space);
-        state.bytes += data.len();
+        let mut state = self.take_space(data.len());
         let left = self.bytes_max.saturating_sub(state.bytes);
         let mut buffer = state.buffers.take(data.len());
         state.buffers.shrink(left);
@@ -202,30 +128,84 @@ impl Queue {
         buffer
     }
 
-    /// Queues a change.
-    pub(crate) fn push(self: &Arc<Self>, object: Token, work: Work) {
+    /// Waits for space for what an operation will hold, and returns how much that is.
+    pub(crate) fn reserve(&self, bytes: usize) -> usize {
+        let bytes = bytes.saturating_add(ENTRY_BYTES).min(self.bytes_max);
+        drop(self.take_space(bytes));
+        bytes
+    }
+
+    /// Queues an operation.
+    pub(crate) fn push(&self, queueing: Queueing) -> Request {
+        let Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown } = queueing;
         let mut state = self.state();
         let ticket = state.ticket_next;
         state.ticket_next += 1;
-        state.unfinished.insert(ticket);
         self.count.fetch_add(1, Ordering::SeqCst);
-        let request = Request::new(work.operation(), object, ticket, Arc::downgrade(self));
-        let is_release = matches!(work, Work::Release);
-        if !is_release {
+        let object = reach.objects.first().copied();
+        let path = path.map(Arc::from).or_else(|| state.paths.get(&object?).cloned());
+        let request = Request::new(operation, object, path, moved, ticket, self.own.clone());
+        if is_shown {
             collect(&request);
         }
-        let line = state.lines.entry(object).or_default();
-        let was_idle = line.oldest().is_none();
-        line.releases += usize::from(is_release);
-        line.info = work.info_after().cloned().or_else(|| line.info.take());
-        line.waiting.push_back(Task { request, work });
-        if was_idle {
-            state.ready.push_back(object);
-            self.ready.notify_one();
+        state.graph.insert(ticket, Entry::new(request.clone(), work, reach, foreseen, bytes));
+        self.go_on(state);
+        request
+    }
+
+    /// Queues an operation that creates an object, whose token the inner container knows when it is started.
+    pub(crate) fn push_creation(&self, queueing: Queueing) -> Result<Token> {
+        let path = queueing.path.clone();
+        let request = self.push(queueing);
+        // It is started at once, unless a read of the group has not ended.
+        let mut state = self.wait_until(|_| request.is_begun());
+        match request.created() {
+            Some(token) => {
+                if let Some(path) = path.filter(|_| state.paths.len() < REMEMBERED_MAX) {
+                    state.paths.insert(token, path.into());
+                }
+                Ok(token)
+            }
+            None => {
+                drop(state);
+                let wait = request.wait(std::time::Duration::MAX);
+                let lost = || Error::invalid(request.operation().name()).with("problem", "it has no token");
+                Err(wait.and_then(Result::err).unwrap_or_else(lost))
+            }
         }
-        self.start_thread(&mut state);
+    }
+
+    /// Returns the path of an object that was created here.
+    pub(crate) fn path_of(&self, object: Token) -> Option<Arc<str>> {
+        self.state().paths.get(&object).cloned()
+    }
+
+    /// Remembers the path of an object.
+    pub(crate) fn name(&self, object: Token, path: &str) {
+        self.state().paths.insert(object, path.into());
+    }
+
+    /// Lets operations begin that can.
+    fn go_on(&self, state: MutexGuard<'_, QueueState>) {
+        match self.is_pipelined {
+            true => {
+                drop(state);
+                self.start_ready();
+            }
+            false => self.wake_thread(state),
+        }
+    }
+
+    fn wake_thread(&self, mut state: MutexGuard<'_, QueueState>) {
+        if state.graph.ready() == 0 {
+            return;
+        }
+        if state.graph.ready() > state.idle {
+            self.start_thread(&mut state);
+        }
         let has_nobody = state.threads.is_empty();
         drop(state);
+        self.ready.notify_one();
         if has_nobody {
             // The system gave no thread: the caller does it all.
             while self.work_once(false) {}
@@ -233,11 +213,11 @@ impl Queue {
     }
 
     /// One more thread, while there are fewer than may be and than objects with something to do.
-    fn start_thread(self: &Arc<Self>, state: &mut QueueState) {
-        if state.threads.len() >= self.threads_max.min(state.lines.len()) {
+    fn start_thread(&self, state: &mut QueueState) {
+        if state.threads.len() >= self.threads_max.min(state.graph.objects().max(1)) {
             return;
         }
-        let queue = Arc::clone(self);
+        let Some(queue) = self.own.upgrade() else { return };
         let name = format!("hyperslab-async-{}", state.threads.len());
         let work = move || while queue.work_once(true) {};
         if let Ok(thread) = system::thread::Builder::named(name).spawn(work) {
@@ -245,84 +225,132 @@ impl Queue {
         }
     }
 
-    /// Makes one change; `false` where there is none and none will come.
+    /// Runs what can begin next; `false` where there is nothing and nothing will come.
     fn work_once(&self, waits: bool) -> bool {
-        let Some((object, task)) = self.next(waits) else { return false };
-        let ticket = task.request.ticket();
-        let (run, container) = (|| task.work.run(&*self.container, object), &self.container);
-        let outcome = catch_unwind(AssertUnwindSafe(run));
-        let panicked =
-            |_| Err(Error::invalid("storage panicked").with("container", format!("{container:?}")));
-        task.request.finish(outcome.unwrap_or_else(panicked));
-        let Task { request, work } = task;
-        // Before anybody is reported that it ended: a failure no one holds goes to the container now.
-        drop(request);
-        self.end(object, ticket, work);
+        let taken = self.next(waits);
+        if taken.is_empty() {
+            return false;
+        }
+        let (tickets, mut works): (Vec<u64>, Vec<Work>) = taken.into_iter().unzip();
+        let joined = works.len() > 1 && self.run_joined(&works);
+        for (ticket, mut work) in tickets.into_iter().zip(works.drain(..)) {
+            let outcome = if joined { Ok(()) } else { self.run(&mut work) };
+            self.end(ticket, work, outcome);
+        }
         true
     }
 
-    /// Returns the next change that can begin.
-    fn next(&self, waits: bool) -> Option<(Token, Task)> {
+    /// Makes writes in one call; whether that went well. If not, each is made again, for an error of its own.
+    fn run_joined(&self, works: &[Work]) -> bool {
+        let writes: Vec<_> = works.iter().filter_map(Work::as_write).collect();
+        let run = || self.container.dataset_write(&writes);
+        catch_unwind(AssertUnwindSafe(run)).is_ok_and(|done| done.is_ok())
+    }
+
+    fn run(&self, work: &mut Work) -> Result<()> {
+        let container = &self.container;
+        let outcome = catch_unwind(AssertUnwindSafe(|| work.run(&**container)));
+        let panicked =
+            |_| Err(Error::invalid("storage panicked").with("container", format!("{container:?}")));
+        outcome.unwrap_or_else(panicked)
+    }
+
+    /// Returns the next operations that can begin.
+    fn next(&self, waits: bool) -> Vec<(u64, Work)> {
         let mut state = self.state();
         loop {
-            if let Some(object) = state.ready.pop_front() {
-                let Some(line) = state.lines.get_mut(&object) else { continue };
-                let Some(task) = line.waiting.pop_front() else { continue };
-                line.running = Some(task.request.ticket());
-                line.begun = task.work.info_after().cloned().or_else(|| line.begun.take());
-                task.request.set(Status::Running);
-                return Some((object, task));
+            let taken = state.graph.next();
+            if !taken.is_empty() || state.is_stopped || !waits {
+                return taken;
             }
-            if state.is_stopped || !waits {
-                return None;
-            }
+            state.idle += 1;
             state = self.ready.wait(state);
+            state.idle -= 1;
         }
     }
 
-    fn end(&self, object: Token, ticket: u64, work: Work) {
-        let mut state = self.state();
-        if let Some(line) = state.lines.get_mut(&object) {
-            line.running = None;
-            line.releases -= usize::from(matches!(work, Work::Release));
-            match line.waiting.is_empty() {
-                true => drop(state.lines.remove(&object)),
-                false => {
-                    state.ready.push_back(object);
-                    self.ready.notify_one();
+    /// Hands everything that can begin to the pipeline, in order. Another thread that does so goes on with it.
+    fn start_ready(&self) {
+        while self.state().graph.ready() > 0 {
+            let Some(_starting) = self.starting.try_lock() else { return };
+            loop {
+                let taken = self.state().graph.next();
+                if taken.is_empty() {
+                    break;
                 }
+                taken.into_iter().for_each(|(ticket, work)| self.start(ticket, work));
             }
         }
-        self.forget(&mut state, ticket, work);
     }
 
-    fn forget(&self, state: &mut QueueState, ticket: u64, work: Work) {
-        state.unfinished.remove(&ticket);
-        let buffer = work.into_buffer();
-        state.bytes = state.bytes.saturating_sub(buffer.len());
+    fn start(&self, ticket: u64, work: Work) {
+        let request = self.state().graph.request(ticket);
+        let created = match (self.container.pipeline(), self.own.upgrade(), work) {
+            (Some(pipeline), Some(queue), work) if !matches!(work, Work::Nothing) => {
+                pipeline.start(Box::new(InPipeline { queue, ticket, work }))
+            }
+            // It was cancelled.
+            (_, _, work) => {
+                self.end(ticket, work, Ok(()));
+                None
+            }
+        };
+        let mut state = self.state();
+        if let Some(request) = request {
+            request.begin(created);
+            if let (Some(object), Some(error)) = (created, request.error()) {
+                state.failed.insert(object, error);
+            }
+        }
+        if let Some(object) = created {
+            state.graph.created(ticket, object);
+        }
+        state.graph.began(ticket);
+        drop(state);
+        self.ended.notify_all();
+    }
+
+    /// An operation ended.
+    fn end(&self, ticket: u64, work: Work, outcome: Result<()>) {
+        let mut state = self.state();
+        let Some(entry) = state.graph.end(ticket) else { return };
+        let outcome = Self::explained(&mut state, &entry, outcome);
+        drop(state);
+        let buffer = work.end(&outcome);
+        let Entry { request, bytes, .. } = entry;
+        request.finish(outcome);
+        // Before anybody is told that it ended: a failure no one holds goes to the container now.
+        drop(request);
+        let mut state = self.state();
+        state.bytes = state.bytes.saturating_sub(bytes);
         state.buffers.give(buffer);
         let left = self.bytes_max.saturating_sub(state.bytes);
         state.buffers.shrink(left);
         self.count.fetch_sub(1, Ordering::SeqCst);
         self.ended.notify_all();
+        self.go_on(state);
     }
 
-    /// Takes back a change that has not begun; whether it had not.
+    /// What uses an object whose creation failed, fails for that reason and no other.
+    fn explained(state: &mut QueueState, entry: &Entry, outcome: Result<()>) -> Result<()> {
+        let Err(error) = outcome else { return Ok(()) };
+        let cause = entry.reach.objects.iter().find_map(|object| state.failed.get(object));
+        let error = cause.cloned().unwrap_or(error);
+        if let Some(object) = entry.creates.filter(|_| state.failed.len() < REMEMBERED_MAX) {
+            state.failed.insert(object, error.clone());
+        }
+        Err(error)
+    }
+
+    /// Takes back an operation that has not begun; whether it had not.
     pub(crate) fn cancel(&self, request: &Request) -> bool {
         let mut state = self.state();
-        let object = request.object();
-        let Some(line) = state.lines.get_mut(&object) else { return false };
-        let at = line.waiting.iter().position(|task| task.request.ticket() == request.ticket());
-        let Some(task) = at.and_then(|at| line.waiting.remove(at)) else { return false };
-        if matches!(task.work, Work::Resize { .. }) {
-            line.info = line.last_resize();
-        }
-        if line.oldest().is_none() {
-            state.lines.remove(&object);
-            state.ready.retain(|ready| *ready != object);
-        }
-        task.request.set(Status::Cancelled);
-        self.forget(&mut state, task.request.ticket(), task.work);
+        let Some((work, bytes)) = state.graph.cancel(request.ticket()) else { return false };
+        request.set(Status::Cancelled);
+        state.bytes = state.bytes.saturating_sub(bytes);
+        drop(state);
+        drop(work.end(&Err(Error::new(model::Kind::Cancelled, request.operation().name()))));
+        self.ended.notify_all();
         true
     }
 
@@ -331,9 +359,14 @@ impl Queue {
         self.failures.lock().push(error);
     }
 
-    /// Waits for all changes. Returns an error that names all failures that no caller has seen.
+    /// Waits for all operations. Returns an error that names all failures that no caller has seen.
     pub(crate) fn finish(&self) -> Result<()> {
         self.wait_for_all();
+        self.unseen_failures()
+    }
+
+    /// Returns an error that names all failures that no caller has seen.
+    pub(crate) fn unseen_failures(&self) -> Result<()> {
         let failures = std::mem::take(&mut *self.failures.lock());
         let mut failures = failures.into_iter();
         let Some(first) = failures.next() else { return Ok(()) };
@@ -351,8 +384,10 @@ impl Queue {
         drop(state);
         self.ready.notify_all();
         for thread in threads {
-            // A thread that panicked is gone too.
-            let _ = thread.join();
+            // The last owner may be a callback, on one of these threads. One that panicked is gone too.
+            if thread.thread().id() != system::thread::current().id() {
+                let _ = thread.join();
+            }
         }
     }
 }

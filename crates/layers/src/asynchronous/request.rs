@@ -1,8 +1,11 @@
-//! Requests: one for each change that was queued.
+//! Requests: one for each operation that was queued.
 
 use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use system::clock::Instant;
@@ -35,13 +38,17 @@ impl Status {
     }
 }
 
-/// A change that was queued. Clones are the same request.
+/// An operation that was queued. Clones are the same request.
+///
+/// It is a future of its outcome: a program with an executor of its own, such as `tokio`, awaits it.
 #[derive(Clone)]
 pub struct Request(Arc<Inner>);
 
 struct Inner {
     operation: Operation,
-    object: Token,
+    object: Option<Token>,
+    path: Option<Arc<str>>,
+    bytes: u64,
     ticket: u64,
     home: Weak<Queue>,
     state: Mutex<RequestState>,
@@ -52,16 +59,29 @@ struct Inner {
 struct RequestState {
     status: Status,
     error: Option<Error>,
+    /// The inner container has it.
+    is_begun: bool,
+    created: Option<Token>,
+    wakers: Vec<Waker>,
 }
 
 impl std::fmt::Debug for Request {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let status = self.status();
-        write!(f, "Request({} of {}: {status:?})", self.0.operation.name(), self.0.object)
+        write!(f, "Request({}: {status:?})", self.0.what())
     }
 }
 
 impl Inner {
+    /// Returns the operation and its object, for people.
+    fn what(&self) -> String {
+        match (&self.path, self.object) {
+            (Some(path), _) => format!("{} of {path}", self.operation.name()),
+            (None, Some(object)) => format!("{} of {object}", self.operation.name()),
+            (None, None) => self.operation.name().to_owned(),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock()
     }
@@ -80,23 +100,79 @@ impl Drop for Inner {
 }
 
 impl Request {
-    pub(crate) fn new(operation: Operation, object: Token, ticket: u64, home: Weak<Queue>) -> Self {
-        let state = Mutex::new(RequestState { status: Status::Waiting, error: None });
-        let (changed, is_told) = (Condvar::new(), AtomicBool::new(false));
-        Request(Arc::new(Inner { operation, object, ticket, home, state, changed, is_told }))
+    pub(crate) fn new(
+        operation: Operation,
+        object: Option<Token>,
+        path: Option<Arc<str>>,
+        bytes: u64,
+        ticket: u64,
+        home: Weak<Queue>,
+    ) -> Self {
+        let state = RequestState {
+            status: Status::Waiting,
+            error: None,
+            is_begun: false,
+            created: None,
+            wakers: Vec::new(),
+        };
+        let (state, changed, is_told) = (Mutex::new(state), Condvar::new(), AtomicBool::new(false));
+        Request(Arc::new(Inner { operation, object, path, bytes, ticket, home, state, changed, is_told }))
     }
 
     pub(crate) fn set(&self, status: Status) {
-        self.0.state().status = status;
+        let mut state = self.0.state();
+        state.status = status;
+        self.tell(state);
+    }
+
+    /// Wakes who waits.
+    fn tell(&self, mut state: MutexGuard<'_, RequestState>) {
+        let is_final = state.status.is_final();
+        let wakers = if is_final { std::mem::take(&mut state.wakers) } else { Vec::new() };
+        drop(state);
         self.0.changed.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// The inner container has it, and knows what it creates.
+    pub(crate) fn begin(&self, created: Option<Token>) {
+        let mut state = self.0.state();
+        (state.is_begun, state.created) = (true, created);
+    }
+
+    pub(crate) fn is_begun(&self) -> bool {
+        self.0.state().is_begun
+    }
+
+    /// Returns the object that it creates, where that is known beforehand.
+    pub fn created(&self) -> Option<Token> {
+        self.0.state().created
+    }
+
+    /// Returns how it failed, without taking that.
+    pub(crate) fn error(&self) -> Option<Error> {
+        self.0.state().error.clone()
+    }
+
+    /// Wakes `waker` when it ends; whether it has ended already.
+    pub(crate) fn wake_at_end(&self, waker: &Waker) -> bool {
+        let mut state = self.0.state();
+        let is_final = state.status.is_final();
+        if !is_final && !state.wakers.iter().any(|other| other.will_wake(waker)) {
+            state.wakers.push(waker.clone());
+        }
+        is_final
     }
 
     pub(crate) fn finish(&self, outcome: Result<()>) {
         let mut state = self.0.state();
+        if state.status == Status::Cancelled {
+            return;
+        }
         state.status = if outcome.is_ok() { Status::Done } else { Status::Failed };
-        let during = || format!("{} of {} in the background", self.0.operation.name(), self.0.object);
+        let during = || format!("{} in the background", self.0.what());
         state.error = outcome.err().map(|error| error.during(during()));
-        self.0.changed.notify_all();
+        self.tell(state);
     }
 
     /// Returns what was queued.
@@ -104,9 +180,19 @@ impl Request {
         self.0.operation
     }
 
-    /// Returns the object that it changes.
-    pub fn object(&self) -> Token {
+    /// Returns the object that it is about; `None` for an operation of the whole container.
+    pub fn object(&self) -> Option<Token> {
         self.0.object
+    }
+
+    /// Returns the path of its object, where that is known.
+    pub fn path(&self) -> Option<&str> {
+        self.0.path.as_deref()
+    }
+
+    /// Returns the bytes of elements and values that it moves.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes
     }
 
     pub(crate) fn ticket(&self) -> u64 {
@@ -152,7 +238,7 @@ impl Request {
             }
             (None, Status::Cancelled) => {
                 let error = Error::new(model::Kind::Cancelled, self.0.operation.name());
-                Err(error.with("object", self.0.object))
+                Err(error.with("operation", self.0.what()))
             }
             _ => Ok(()),
         }
@@ -161,6 +247,17 @@ impl Request {
     /// Takes it back if it has not begun; whether it had not.
     pub fn cancel(&self) -> bool {
         self.0.home.upgrade().is_some_and(|home| home.cancel(self))
+    }
+}
+
+impl Future for Request {
+    type Output = Result<()>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        match self.wake_at_end(context.waker()) {
+            true => Poll::Ready(self.outcome(&self.0.state())),
+            false => Poll::Pending,
+        }
     }
 }
 
@@ -176,6 +273,11 @@ pub(crate) fn collect(request: &Request) {
             last.push(request.clone());
         }
     });
+}
+
+/// Returns whether the caller of this thread collects requests: then operations are queued whose failure it looks for.
+pub(crate) fn is_collecting() -> bool {
+    COLLECTORS.with_borrow(|collectors| !collectors.is_empty())
 }
 
 /// Takes the collector away again, though `f` panics.

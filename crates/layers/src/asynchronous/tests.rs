@@ -10,7 +10,7 @@ use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
 use system::sync::{Condvar, Mutex};
 use vol::*;
 
-use crate::asynchronous::{AsyncLayer, EventSet, Status, requests};
+use crate::asynchronous::{AsyncLayer, EventSet, Status, queued, requests, start, wait, wait_all};
 
 /// Longer than any test: a wait that ends by this one has failed.
 const LONG: Duration = Duration::from_secs(600);
@@ -49,12 +49,13 @@ impl Layer for Gate {
         self.entered.fetch_add(1, Ordering::SeqCst);
         self.changed.notify_all();
         drop(self.changed.wait_while(is_open, |is_open| !*is_open));
-        let done = match writes[0].from[0] {
-            FAILS => Err(Error::new(Kind::Io, "disk is full")),
-            PANICS => panic!("the storage is broken"),
-            _ => self.inner.dataset_write(writes),
+        let has = |value: u8| writes.iter().any(|write| write.from[0] == value);
+        let done = match () {
+            () if has(FAILS) => Err(Error::new(Kind::Io, "disk is full")),
+            () if has(PANICS) => panic!("the storage is broken"),
+            () => self.inner.dataset_write(writes),
         };
-        self.left.fetch_add(1, Ordering::SeqCst);
+        self.left.fetch_add(writes.len(), Ordering::SeqCst);
         done
     }
 }
@@ -287,4 +288,101 @@ fn values_of_attributes_are_queued_in_order_with_elements() {
     assert!(rig.container.attribute_info(data, "a").unwrap().is_some());
     rig.gate.open();
     assert_eq!(rig.container.attribute_read(data, &["a"]).unwrap(), [[9]]);
+}
+
+fn attribute(object: Token, name: &str) -> OpAttributeCreate {
+    let (name, charset, datatype) = (name.to_owned(), model::CharacterSet::Ascii, Datatype::native_int(1));
+    OpAttributeCreate { object, name, charset, datatype, committed: None, space: Dataspace::Scalar }
+}
+
+#[test]
+fn writes_that_follow_each_other_are_one_call() {
+    let rig = Rig::new("threads=1");
+    let data = rig.dataset();
+    rig.write(data, 1).unwrap();
+    rig.gate.wait_entered(1);
+    (2..=10).for_each(|value| rig.write(data, value).unwrap());
+    rig.gate.open();
+    assert_eq!(rig.read(data), 10);
+    assert_eq!(rig.gate.entered.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn in_a_scope_attributes_and_links_are_queued_and_told_as_they_will_be() {
+    let rig = Rig::new("threads=1");
+    let (data, events) = (rig.dataset(), EventSet::new());
+    let root = rig.container.info().unwrap().root;
+    rig.write(data, 1).unwrap();
+    events.scope(|| {
+        rig.container.attribute_create(&attribute(data, "a")).unwrap();
+        assert_eq!(rig.container.attribute_info(data, "a").unwrap().unwrap().name, "a");
+        rig.container.attribute_write(data, "a", &[7]).unwrap();
+        let place = LinkLocation::new(root, "data");
+        let op = OpLinkCreate { place, target: model::LinkTarget::Hard(data) };
+        rig.container.link_create(&op).unwrap();
+        rig.container.link_create(&op).unwrap();
+        rig.container.commit(Durability::None).unwrap();
+    });
+    assert_eq!(events.test().done, 0);
+    rig.gate.open();
+    let progress = events.wait(LONG);
+    assert_eq!((progress.done, progress.failed, progress.bytes_done), (4, 1, 1));
+    let errors = events.errors();
+    assert!(errors[0].kind() == Kind::Exists && errors[0].to_string().contains("link_create of /data"));
+    assert_eq!(rig.container.attribute_read(data, &["a"]).unwrap(), [[7]]);
+    assert_eq!(rig.container.object_info(data).unwrap().references, 1);
+}
+
+#[test]
+fn requests_are_taken_as_they_end() {
+    let rig = Rig::new("threads=1");
+    let (data, events) = (rig.dataset(), EventSet::new());
+    events.scope(|| [1, FAILS].map(|value| rig.write(data, value).unwrap()));
+    assert!(events.wait_some(Duration::ZERO).is_empty());
+    rig.gate.open();
+    let mut ended = Vec::new();
+    while ended.len() < 2 {
+        ended.extend(events.wait_some(LONG));
+    }
+    assert!(events.wait_some(LONG).is_empty());
+    assert_eq!(ended[1].wait(Duration::ZERO).unwrap().unwrap_err().kind(), Kind::Io);
+}
+
+#[test]
+fn an_answer_is_a_future_that_waits_for_what_is_before_it() {
+    let rig = Rig::new("threads=2");
+    let data = rig.dataset();
+    let read = |value: u8| {
+        rig.write(data, value).unwrap();
+        let mut bytes = [0; 8];
+        start(&*rig.container, move |container| {
+            container.dataset_read(&mut [OpRead {
+                dataset: data,
+                selection: &Selection::All,
+                into: &mut bytes,
+            }])?;
+            Ok(bytes)
+        })
+    };
+    let reads: Vec<_> = (1..=5).map(read).collect();
+    assert!(reads[0].wait(Duration::ZERO).is_none());
+    rig.gate.open();
+    let values: Vec<[u8; 8]> = wait_all(reads).into_iter().map(Result::unwrap).collect();
+    assert_eq!(values, [[1; 8], [2; 8], [3; 8], [4; 8], [5; 8]]);
+    assert_eq!(wait(queued(|| rig.write(data, FAILS))).unwrap_err().kind(), Kind::Io);
+}
+
+#[test]
+fn what_follows_a_cancelled_write_still_waits_for_those_before() {
+    let rig = Rig::new("threads=2");
+    let data = rig.dataset();
+    rig.write(data, 1).unwrap();
+    rig.gate.wait_entered(1);
+    let ((), second) = requests(|| rig.write(data, 2).unwrap());
+    let info = start(&*rig.container, move |container| container.object_info(data));
+    assert!(second[0].cancel());
+    assert!(info.wait(Duration::from_millis(20)).is_none());
+    rig.gate.open();
+    assert!(info.wait(LONG).unwrap().is_ok());
+    assert_eq!(rig.read(data), 1);
 }

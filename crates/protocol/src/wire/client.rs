@@ -76,6 +76,9 @@ macro_rules! remote {
             fn collective(&self) -> Option<&dyn vol::Collective> {
                 None
             }
+            fn pipeline(&self) -> Option<&dyn vol::Pipeline> {
+                None
+            }
         }
 
         /// Runs an operation that a [`Client`] sent, on the container it is meant for.

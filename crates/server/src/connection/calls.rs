@@ -8,7 +8,7 @@ use std::time::Duration;
 use system::clock::Instant;
 
 use model::{Charge, Kind, Result};
-use protocol::frame::{self, Header};
+use protocol::frame::{self, FrameKind, Header};
 use protocol::wire::{Answer, Request};
 use vol::Operation;
 
@@ -20,6 +20,9 @@ use crate::session::Session;
 impl<'a> Connection<'a> {
     pub(super) fn call(&mut self, header: Header, memory: &mut OperationMemory<'a>) -> io::Result<()> {
         let (session, code) = self.operation(header)?;
+        if header.kind == FrameKind::Started && !session.has_queue() {
+            return Err(frame::broken("an operation that cannot be started"));
+        }
         let mut answer = Answer::new();
         let received = self.receive_bulk(memory)?;
         let began = Instant::now();
@@ -52,7 +55,6 @@ impl<'a> Connection<'a> {
         memory: &mut OperationMemory<'a>,
         answer: &mut Answer,
     ) {
-        let Header { sequence, acknowledged, .. } = self.frame.header;
         let wanted = frame::total(self.frame.buffer_lengths()).unwrap_or(u64::MAX);
         if let Err(refused) = memory.extend(&mut self.elements, wanted, "elements") {
             return answer.fail(&refused);
@@ -61,7 +63,7 @@ impl<'a> Connection<'a> {
         let into = slices_mut(&mut self.elements, self.frame.buffer_lengths());
         let request = Request { code, arguments: &self.frame.arguments, bulk, into };
         let turn = self.shared.turns.take(&self.party);
-        session.call(sequence, acknowledged, request, answer);
+        session.call(self.frame.header, request, answer);
         drop(turn);
         // Some of it is charged already.
         answer.charge = answer.charge.take().or(guard::answered());

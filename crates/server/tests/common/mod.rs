@@ -26,6 +26,7 @@ pub(crate) fn storage() -> Registry {
 pub(crate) fn clients() -> Registry {
     let mut registry = Registry::new();
     registry.register(Arc::new(remote::RemoteConnector)).expect("remote");
+    registry.register_layer(Arc::new(layers::asynchronous::AsyncLayer)).expect("async");
     registry
 }
 

@@ -112,6 +112,7 @@ fn frames_out_of_order_end_the_connection() {
         Header::new(FrameKind::Answer, 1),
         Header { code: 999, ..Header::new(FrameKind::Call, 1) },
         Header { code: Operation::group_create.number() as u16, ..Header::new(FrameKind::Queued, 1) },
+        Header { code: Operation::group_create.number() as u16, ..Header::new(FrameKind::Started, 1) },
     ] {
         let mut socket = opened(&server, &format!("order{}{}", header.code, header.kind as u8));
         send(&mut socket, header, &[], &[]);

@@ -2,6 +2,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/latency.rs"]
+mod latency;
 #[path = "../common/process.rs"]
 mod process;
 #[path = "../common/proxy.rs"]
@@ -19,6 +21,7 @@ mod parallel;
 mod queue;
 mod rights;
 mod shares;
+mod started;
 #[cfg(feature = "tls")]
 mod tls;
 mod trips;

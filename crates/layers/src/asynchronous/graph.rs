@@ -1,0 +1,372 @@
+//! The order of operations: which has to wait for which.
+//!
+//! A change of an object waits for everything before it on that object, a read for the changes before it. What may reach
+//! any object waits for all, or if it only reads, for all changes; what comes later waits for it in turn. Nothing else
+//! waits.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use model::Token;
+use vol::{AttributeInfo, DatasetInfo};
+
+use crate::asynchronous::request::{Request, Status};
+use crate::asynchronous::work::Work;
+
+/// What an operation reads or changes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reach {
+    /// The objects; none of them means all.
+    pub(crate) objects: Vec<Token>,
+    pub(crate) changes: bool,
+    /// It creates, links or removes objects.
+    pub(crate) is_structure: bool,
+    pub(crate) is_release: bool,
+    /// It creates or renames attributes.
+    pub(crate) is_attributes: bool,
+}
+
+impl Reach {
+    pub(crate) fn change(object: Token) -> Self {
+        Reach { objects: vec![object], changes: true, ..Reach::default() }
+    }
+
+    pub(crate) fn structure(object: Token) -> Self {
+        Reach { is_structure: true, ..Reach::change(object) }
+    }
+
+    pub(crate) fn attributes(object: Token) -> Self {
+        Reach { is_attributes: true, ..Reach::change(object) }
+    }
+
+    pub(crate) fn change_all() -> Self {
+        Reach { changes: true, is_structure: true, ..Reach::default() }
+    }
+
+    pub(crate) fn read(object: Token) -> Self {
+        Reach { objects: vec![object], ..Reach::default() }
+    }
+
+    fn is_wide(&self) -> bool {
+        self.objects.is_empty()
+    }
+}
+
+/// What is known beforehand of what an operation makes.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Foreseen {
+    #[default]
+    Nothing,
+    /// The dataset as it leaves it.
+    Dataset(Token, Arc<DatasetInfo>),
+    /// The attribute that it creates.
+    Attribute(Token, Box<AttributeInfo>),
+}
+
+/// An operation that has not ended.
+pub(crate) struct Entry {
+    pub(crate) request: Request,
+    pub(crate) work: Work,
+    pub(crate) reach: Reach,
+    pub(crate) foreseen: Foreseen,
+    pub(crate) bytes: usize,
+    /// The object that it creates.
+    pub(crate) creates: Option<Token>,
+    /// Someone took its work.
+    is_started: bool,
+    /// The pipeline has it.
+    is_begun: bool,
+    waits: usize,
+    followers: Vec<u64>,
+}
+
+impl Entry {
+    pub(crate) fn new(request: Request, work: Work, reach: Reach, foreseen: Foreseen, bytes: usize) -> Self {
+        let (creates, followers) = (None, Vec::new());
+        let (is_started, is_begun, waits) = (false, false, 0);
+        Entry { request, work, reach, foreseen, bytes, creates, is_started, is_begun, waits, followers }
+    }
+}
+
+/// The operations of one object that have not ended.
+#[derive(Default)]
+struct Line {
+    unfinished: BTreeSet<u64>,
+    last_change: Option<u64>,
+    reads: Vec<u64>,
+    releases: usize,
+    attributes: usize,
+    created_by: Option<u64>,
+}
+
+/// All operations that have not ended.
+#[derive(Default)]
+pub(crate) struct Graph {
+    entries: BTreeMap<u64, Entry>,
+    lines: HashMap<Token, Line>,
+    wide: BTreeSet<u64>,
+    wide_change: Option<u64>,
+    wide_reads: Vec<u64>,
+    structure: BTreeSet<u64>,
+    releases: usize,
+    /// Operations that can begin.
+    ready: VecDeque<u64>,
+    /// Those who run operations keep their order: what follows a change may begin when the change has begun.
+    pub(crate) keeps_order: bool,
+}
+
+impl Graph {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    pub(crate) fn objects(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Adds an operation behind those it depends on.
+    pub(crate) fn insert(&mut self, ticket: u64, mut entry: Entry) {
+        let reach = entry.reach.clone();
+        let mut before: BTreeSet<u64> = self.wide_change.into_iter().collect();
+        match reach.is_wide() {
+            true => {
+                let counts = |other: &Entry| reach.changes || other.reach.changes;
+                before.extend(
+                    self.entries.iter().filter(|(_, other)| counts(other)).map(|(number, _)| *number),
+                );
+            }
+            false => reach.objects.iter().for_each(|object| self.before(*object, reach.changes, &mut before)),
+        }
+        for number in before {
+            let Some(other) = self.entries.get_mut(&number) else { continue };
+            if !(other.is_begun && other.reach.changes) {
+                other.followers.push(ticket);
+                entry.waits += 1;
+            }
+        }
+        if entry.waits == 0 {
+            self.ready.push_back(ticket);
+        }
+        self.entries.insert(ticket, entry);
+        self.note(ticket, &reach);
+    }
+
+    /// Adds what an operation on an object waits for.
+    fn before(&self, object: Token, changes: bool, before: &mut BTreeSet<u64>) {
+        if changes {
+            before.extend(&self.wide_reads);
+        }
+        let Some(line) = self.lines.get(&object) else { return };
+        before.extend(line.last_change);
+        if changes {
+            before.extend(&line.reads);
+        }
+    }
+
+    fn note(&mut self, ticket: u64, reach: &Reach) {
+        for object in &reach.objects {
+            let line = self.lines.entry(*object).or_default();
+            line.unfinished.insert(ticket);
+            line.releases += usize::from(reach.is_release);
+            line.attributes += usize::from(reach.is_attributes);
+            match reach.changes {
+                true => {
+                    line.last_change = Some(ticket);
+                    line.reads.clear();
+                }
+                false => line.reads.push(ticket),
+            }
+        }
+        self.releases += usize::from(reach.is_release);
+        if reach.is_structure {
+            self.structure.insert(ticket);
+        }
+        if reach.is_wide() {
+            self.wide.insert(ticket);
+            match reach.changes {
+                true => {
+                    self.wide_change = Some(ticket);
+                    self.wide_reads.clear();
+                }
+                false => self.wide_reads.push(ticket),
+            }
+        }
+    }
+
+    /// The operation creates this object: what is asked of it waits.
+    pub(crate) fn created(&mut self, ticket: u64, object: Token) {
+        let Some(entry) = self.entries.get_mut(&ticket) else { return };
+        entry.creates = Some(object);
+        entry.reach.objects.push(object);
+        if let Foreseen::Dataset(token, _) = &mut entry.foreseen {
+            *token = object;
+        }
+        let line = self.lines.entry(object).or_default();
+        line.unfinished.insert(ticket);
+        (line.last_change, line.created_by) = (Some(ticket), Some(ticket));
+    }
+
+    /// Returns the next operation that can begin, and those writes of its dataset that can be made in the same call.
+    pub(crate) fn next(&mut self) -> Vec<(u64, Work)> {
+        let Some(ticket) = self.ready.pop_front() else { return Vec::new() };
+        let mut taken = vec![(ticket, self.begin(ticket))];
+        let mut last = ticket;
+        while taken.len() < JOINED_MAX && !self.keeps_order && taken[0].1.as_write().is_some() {
+            let Some(next) = self.next_write(last) else { break };
+            taken.push((next, self.begin(next)));
+            last = next;
+        }
+        taken
+    }
+
+    /// Returns the write that waits for this one and for nothing else.
+    fn next_write(&self, ticket: u64) -> Option<u64> {
+        let entry = self.entries.get(&ticket)?;
+        let can_join = |number: &&u64| {
+            self.entries.get(number).is_some_and(|next| next.waits == 1 && next.work.as_write().is_some())
+        };
+        match entry.followers.first() {
+            // A read between the two is a follower too, and comes before the write.
+            Some(next) if can_join(&next) => Some(*next),
+            _ => None,
+        }
+    }
+
+    fn begin(&mut self, ticket: u64) -> Work {
+        let Some(entry) = self.entries.get_mut(&ticket) else { return Work::Nothing };
+        entry.is_started = true;
+        if entry.request.status() == Status::Waiting {
+            entry.request.set(Status::Running);
+        }
+        std::mem::replace(&mut entry.work, Work::Nothing)
+    }
+
+    /// The operation has begun where operations keep their order.
+    pub(crate) fn began(&mut self, ticket: u64) {
+        let Some(entry) = self.entries.get_mut(&ticket) else { return };
+        entry.is_begun = true;
+        if self.keeps_order && entry.reach.changes {
+            let followers = std::mem::take(&mut entry.followers);
+            self.free(&followers);
+        }
+    }
+
+    fn free(&mut self, followers: &[u64]) {
+        for number in followers {
+            let Some(entry) = self.entries.get_mut(number) else { continue };
+            entry.waits = entry.waits.saturating_sub(1);
+            if entry.waits == 0 && !entry.is_started {
+                self.ready.push_back(*number);
+            }
+        }
+    }
+
+    /// Removes an operation that ended.
+    pub(crate) fn end(&mut self, ticket: u64) -> Option<Entry> {
+        let entry = self.entries.remove(&ticket)?;
+        for object in &entry.reach.objects {
+            let Some(line) = self.lines.get_mut(object) else { continue };
+            line.unfinished.remove(&ticket);
+            line.releases -= usize::from(entry.reach.is_release).min(line.releases);
+            line.attributes -= usize::from(entry.reach.is_attributes).min(line.attributes);
+            line.reads.retain(|read| *read != ticket);
+            if line.created_by == Some(ticket) {
+                line.created_by = None;
+            }
+            if line.unfinished.is_empty() {
+                self.lines.remove(object);
+            }
+        }
+        self.releases -= usize::from(entry.reach.is_release);
+        self.structure.remove(&ticket);
+        self.wide.remove(&ticket);
+        self.wide_reads.retain(|read| *read != ticket);
+        self.wide_change = self.wide_change.filter(|change| *change != ticket);
+        self.free(&entry.followers);
+        Some(entry)
+    }
+
+    /// Takes the work of an operation that has not begun; it keeps its place. The bytes that it held.
+    pub(crate) fn cancel(&mut self, ticket: u64) -> Option<(Work, usize)> {
+        let entry = self.entries.get_mut(&ticket).filter(|entry| !entry.is_started)?;
+        if entry.request.status() != Status::Waiting {
+            return None;
+        }
+        entry.foreseen = Foreseen::Nothing;
+        Some((std::mem::replace(&mut entry.work, Work::Nothing), std::mem::take(&mut entry.bytes)))
+    }
+
+    /// Returns the request of an operation.
+    pub(crate) fn request(&self, ticket: u64) -> Option<Request> {
+        self.entries.get(&ticket).map(|entry| entry.request.clone())
+    }
+
+    fn foreseen(&self, object: Token) -> impl Iterator<Item = &Foreseen> {
+        let tickets = self.lines.get(&object).into_iter().flat_map(|line| line.unfinished.iter().rev());
+        tickets.filter_map(|ticket| self.entries.get(ticket)).map(|entry| &entry.foreseen)
+    }
+
+    /// Returns a dataset as it will be.
+    pub(crate) fn dataset(&self, dataset: Token) -> Option<Arc<DatasetInfo>> {
+        self.foreseen(dataset).find_map(|foreseen| match foreseen {
+            Foreseen::Dataset(token, info) if *token == dataset => Some(info.clone()),
+            _ => None,
+        })
+    }
+
+    /// Returns an attribute that is being created.
+    pub(crate) fn attribute(&self, object: Token, name: &str) -> Option<AttributeInfo> {
+        self.foreseen(object).find_map(|foreseen| match foreseen {
+            Foreseen::Attribute(token, info) if *token == object && info.name == name => {
+                Some((**info).clone())
+            }
+            _ => None,
+        })
+    }
+
+    pub(crate) fn is_busy(&self, object: Token) -> bool {
+        self.lines.contains_key(&object)
+    }
+
+    /// Returns whether nothing from before `now` is left of an object, nor of what may reach any.
+    pub(crate) fn is_past(&self, object: Token, now: u64) -> bool {
+        let oldest = self.lines.get(&object).and_then(|line| line.unfinished.first());
+        is_later(oldest, now) && is_later(self.wide.first(), now)
+    }
+
+    pub(crate) fn is_all_past(&self, now: u64) -> bool {
+        is_later(self.entries.first_key_value().map(|(ticket, _)| ticket), now)
+    }
+
+    pub(crate) fn is_structure_past(&self, now: u64) -> bool {
+        is_later(self.structure.first(), now)
+    }
+
+    /// Returns whether nothing that is left changes which attributes an object has.
+    pub(crate) fn has_its_attributes(&self, object: Token) -> bool {
+        let line = self.lines.get(&object);
+        self.wide.is_empty() && line.is_none_or(|line| line.attributes == 0 && line.created_by.is_none())
+    }
+
+    pub(crate) fn is_created(&self, object: Token) -> bool {
+        self.lines.get(&object).is_none_or(|line| line.created_by.is_none())
+    }
+
+    pub(crate) fn has_releases(&self, object: Option<Token>) -> bool {
+        match object {
+            Some(object) => self.lines.get(&object).is_some_and(|line| line.releases > 0),
+            None => self.releases > 0,
+        }
+    }
+}
+
+/// Writes that are made in one call, at most.
+const JOINED_MAX: usize = 64;
+
+fn is_later(ticket: Option<&u64>, now: u64) -> bool {
+    ticket.is_none_or(|ticket| *ticket >= now)
+}

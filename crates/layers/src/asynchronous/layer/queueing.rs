@@ -1,0 +1,61 @@
+//! What the layer queues, and how.
+
+use model::{Result, Token};
+use vol::{Container, LinkLocation, Operation};
+
+use super::QueuedContainer;
+use crate::asynchronous::graph::{Foreseen, Reach};
+use crate::asynchronous::queue::Queueing;
+use crate::asynchronous::request::is_collecting;
+use crate::asynchronous::work::{Call, Work};
+
+/// What is queued.
+impl QueuedContainer {
+    /// Returns whether operations are queued that may fail for reasons of their own: the caller looks for failures.
+    pub(super) fn queues(&self) -> bool {
+        self.is_writable && is_collecting()
+    }
+
+    /// Returns the path of a link, where that of its group is known.
+    pub(super) fn path(&self, place: &LinkLocation) -> Option<String> {
+        let group = self.queue.path_of(place.group)?;
+        Some(format!("{}/{}", group.trim_end_matches('/'), place.name))
+    }
+
+    pub(super) fn push(&self, operation: Operation, reach: Reach, path: Option<String>, call: Call) {
+        let (work, bytes) = (Work::Call(call), self.queue.reserve(0));
+        let (foreseen, moved, is_shown) = (Foreseen::Nothing, 0, true);
+        self.queue.push(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown });
+    }
+
+    /// Queues what no one asks about.
+    pub(super) fn push_unseen(&self, operation: Operation, reach: Reach, call: Call) {
+        let (work, bytes) = (Work::Call(call), self.queue.reserve(0));
+        let (foreseen, moved, path, is_shown) = (Foreseen::Nothing, 0, None, false);
+        self.queue.push(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown });
+    }
+
+    /// Queues a change whose bytes are counted.
+    pub(super) fn push_work(&self, operation: Operation, reach: Reach, work: Work, bytes: usize) {
+        let (foreseen, moved, path, is_shown) = (Foreseen::Nothing, bytes as u64, None, true);
+        self.queue.push(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown });
+    }
+
+    /// Creates an object. Where the inner container knows its token beforehand, the caller need not wait.
+    pub(super) fn create(
+        &self,
+        operation: Operation,
+        place: Option<&LinkLocation>,
+        foreseen: Foreseen,
+        mut create: impl FnMut(&dyn Container) -> Result<Token> + Send + 'static,
+    ) -> Result<Token> {
+        let Some(place) = place.filter(|_| self.queues() && self.queue.is_pipelined()) else {
+            return create(&*self.inner);
+        };
+        let path = self.path(place);
+        let work = Work::Call(Box::new(move |container| create(container).map(drop)));
+        let (reach, bytes) = (Reach::structure(place.group), self.queue.reserve(0));
+        let (moved, is_shown) = (0, true);
+        self.queue.push_creation(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown })
+    }
+}
