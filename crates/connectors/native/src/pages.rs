@@ -169,15 +169,17 @@ impl Pages {
         if stop <= page.len() {
             return Ok(Some(Block { bytes: page, range: at..stop }));
         }
+        // A page that was read when the file ended in it is short: what follows is not on the next one.
+        let Some(part) = page.get(at..PAGE_BYTES as usize) else { return Ok(None) };
         let mut bytes = Vec::with_capacity(len as usize);
-        bytes.extend_from_slice(page.get(at..).unwrap_or_default());
+        bytes.extend_from_slice(part);
         for number in first + 1..=last {
             let page = self.page(number, last, end, read)?;
-            bytes.extend_from_slice(
-                page.get(..page.len().min(len as usize - bytes.len())).unwrap_or_default(),
-            );
+            let wanted = (len as usize - bytes.len()).min(PAGE_BYTES as usize);
+            let Some(part) = page.get(..wanted) else { return Ok(None) };
+            bytes.extend_from_slice(part);
         }
-        Ok((bytes.len() as u64 == len).then(|| Block::from(Arc::new(bytes))))
+        Ok(Some(Block::from(Arc::new(bytes))))
     }
 
     /// Returns a page. Where it must be read, those up to `last` are read too.
@@ -283,6 +285,17 @@ mod tests {
         assert_eq!(block(8950..9050), None);
         pages.forget(9000, 100);
         assert_eq!(block(8950..9050), Some(file.borrow()[8950..9050].to_vec()));
+    }
+
+    #[test]
+    fn a_page_that_ends_where_the_file_ended_is_not_joined_with_the_next_one() {
+        let (bytes, pages) = (file(3 * PAGE_BYTES as usize), Pages::new(1 << 20, true));
+        let mut read = |at: u64, len: usize| Ok::<_, ()>(bytes[at as usize..at as usize + len].to_vec());
+        // A reader that learned of the end before the file grew, and read after something was written there.
+        let end = PAGE_BYTES + 2000;
+        assert!(pages.block(PAGE_BYTES..PAGE_BYTES + 8, end, &mut read).unwrap().is_some());
+        let grown = end..end + PAGE_BYTES;
+        assert!(pages.block(grown, bytes.len() as u64, &mut read).unwrap().is_none());
     }
 
     #[test]
