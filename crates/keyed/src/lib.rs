@@ -44,6 +44,7 @@ mod partial_chunks;
 mod reference_counts;
 mod references;
 mod resize;
+mod retry;
 mod shared;
 pub mod show;
 mod storage_check;
@@ -66,6 +67,7 @@ pub use mapping::{
 };
 pub use object_header::{Body, ObjectHeader};
 pub use reference_counts::{ReferenceCounts, changed_count};
+pub use retry::retried;
 pub use shared::Shared;
 pub use storage_check::{Findings, ReachableObjects};
 

@@ -6,20 +6,19 @@ use std::hash::Hash;
 use algorithms::{partial_chunks, workers};
 use filters::Registry;
 use model::selection::ChunkRun;
-use model::{Budget, Charge, Error, Result};
+use model::{Budget, Charge, Result};
 use objects::Runs;
 
 use crate::elements::map;
 use crate::filtered::applied;
 use crate::mapping::Chunks;
+use crate::retry::retried;
 use crate::{Dataset, StoredChunk};
 
 /// Bytes of chunks in the cache.
 const BYTES_MAX: u64 = 64 << 20;
 /// Chunks that are merged at the same time: each waits for its store.
 const MERGES_AT_ONCE: usize = 8;
-/// Attempts to put elements into a chunk that other processes write too, before the write fails with `Busy`.
-const TRIES_MAX: usize = 1000;
 
 /// Filtered chunks that changed in part, of all datasets, by their first elements.
 #[derive(Debug)]
@@ -185,7 +184,7 @@ fn merge<C: Chunks>(
     runs: &[(u64, u64)],
 ) -> Result<()> {
     let element_bytes = dataset.element_bytes();
-    for _ in 0..TRIES_MAX {
+    retried("write elements", || {
         let old = chunks.stored(id, dataset, &[start])?.pop().flatten();
         let mut chunk = dataset.filled();
         if let Some((mask, stored)) = &old {
@@ -196,9 +195,6 @@ fn merge<C: Chunks>(
             chunk[range.clone()].copy_from_slice(&elements[range]);
         }
         let new = applied(filters, dataset, dataset.is_inside(start), &chunk)?;
-        if chunks.replace(id, dataset, start, old.as_ref(), new)? {
-            return Ok(());
-        }
-    }
-    Err(Error::busy("write elements").with("tries", TRIES_MAX))
+        Ok(chunks.replace(id, dataset, start, old.as_ref(), new)?.then_some(()))
+    })
 }

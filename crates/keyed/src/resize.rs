@@ -10,6 +10,7 @@ use vol::DatasetInfo;
 use crate::checks::space_bytes;
 use crate::filtered::applied;
 use crate::mapping::Mapping;
+use crate::retry::retried;
 use crate::{Body, Dataset, Handle, ObjectHeader};
 
 impl Dataset {
@@ -36,9 +37,6 @@ impl Dataset {
         self.info.space.dims().iter().zip(old.info.space.dims()).any(|(new, old)| new < old)
     }
 }
-
-/// Attempts to change an extent that other processes change too, before the change fails with `Busy`.
-const TRIES_MAX: usize = 1000;
 
 /// Returns the extent that `wanted` asks for where `seen` became `stored` meanwhile.
 fn merged(seen: &[u64], wanted: &[u64], stored: &[u64]) -> Vec<u64> {
@@ -75,22 +73,22 @@ impl<M: Mapping> Handle<M> {
         let _lock = self.lock_write(id);
         self.shared.elements().flush(id)?;
         let seen = self.header_of(id)?.dataset()?.info.space.dims().to_vec();
-        for _ in 0..TRIES_MAX {
+        retried("resize dataset", || {
             if self.mapping().is_concurrent() {
                 self.shared.forget_header(id);
             }
             let header = self.header_of(id)?;
             let dataset = header.dataset()?;
             let wanted = merged(&seen, dims, dataset.info.space.dims());
-            let Some(resized) = dataset.resized(&wanted)? else { return Ok(()) };
+            let Some(resized) = dataset.resized(&wanted)? else { return Ok(Some(())) };
             self.cut(id, dataset, &resized)?;
-            if self.mapping().put_extent(&header, &resized)? {
-                let (location, body) = (header.location, Body::Dataset(resized));
-                self.shared.cache_header(Arc::new(ObjectHeader { id, location, body }));
-                return Ok(());
+            if !self.mapping().put_extent(&header, &resized)? {
+                return Ok(None);
             }
-        }
-        Err(Error::busy("resize dataset").with("tries", TRIES_MAX))
+            let (location, body) = (header.location, Body::Dataset(resized));
+            self.shared.cache_header(Arc::new(ObjectHeader { id, location, body }));
+            Ok(Some(()))
+        })
     }
 
     /// Removes the elements outside of a new extent, with their blobs. The elements are locked, and no chunk of the

@@ -12,9 +12,6 @@ use crate::encoded::{AttributeForm, LastEncoded};
 use crate::identity::{self, Numbers};
 use crate::keys::{self, COMMENT, DATASPACE, INTERNAL, REFERENCES};
 
-/// Attempts to change a counter that processes share, before the change fails with `Busy`.
-const TRIES: u32 = 1000;
-
 /// A container in an object store.
 #[derive(Debug)]
 pub struct ObjectMapping {
@@ -103,16 +100,14 @@ impl ObjectMapping {
             // What waits for a flush here is not known to those who test the condition.
             self.store.flush().during(operation)?;
         }
-        for _ in 0..TRIES {
-            match change()? {
-                (Ok(()), answer) => return Ok(answer),
-                (Err(objects::Error::Condition(_)), _) if self.is_concurrent => {
-                    self.store.refresh().during(operation)?;
-                }
-                (Err(error), _) => return Err(stored(operation, &error)),
+        keyed::retried(operation, || match change()? {
+            (Ok(()), answer) => Ok(Some(answer)),
+            (Err(objects::Error::Condition(_)), _) if self.is_concurrent => {
+                self.store.refresh().during(operation)?;
+                Ok(None)
             }
-        }
-        Err(Error::busy(operation).with("tries", TRIES))
+            (Err(error), _) => Err(stored(operation, &error)),
+        })
     }
 
     /// Changes akeys of an object's `/Internal Metadata`.
