@@ -121,16 +121,6 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> LazyCache<K, V, W> {
         Some((key, value))
     }
 
-    /// Returns what is kept, or what `make` gives: two threads may make it at the same time.
-    pub(crate) fn get_or_insert_with<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
-        if let Some(value) = self.get(&key) {
-            return Ok(value);
-        }
-        let value = make()?;
-        self.insert(key, value.clone());
-        Ok(value)
-    }
-
     pub(crate) fn remove(&self, key: &K) {
         // The list first: what it held a moment ago may be in the cache by now, never the other way round.
         if self.cache.get().is_none() {
@@ -169,8 +159,7 @@ mod tests {
         cache.remove(&1);
         cache.clear();
         cache.insert(1, "one");
-        assert_eq!(cache.get_or_insert_with(1, || Err("not asked")), Ok("one"));
-        assert_eq!(cache.get_or_insert_with(2, || Err("asked")), Err("asked"));
+        assert_eq!((cache.get(&1), cache.get(&2)), (Some("one"), None));
         cache.remove(&1);
         assert_eq!(cache.get(&1), None);
     }

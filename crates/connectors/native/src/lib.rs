@@ -34,6 +34,7 @@ mod removals;
 mod repartition;
 mod replica;
 mod space;
+mod stamped_cache;
 mod state;
 mod statistics;
 mod store;

@@ -4,10 +4,8 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quick_cache::Weighter;
-
-use crate::lazy_cache::LazyCache;
-use crate::removals::{Removals, Stamp};
+use crate::removals::Stamp;
+use crate::stamped_cache::StampedCache;
 use crate::store::ByBytes;
 
 /// Bytes of a page. Small, because a look-up in a large file touches single structures all over it.
@@ -51,27 +49,11 @@ impl From<Arc<Vec<u8>>> for Block {
 /// Reads so many bytes from a place on.
 type Read<'r, E> = dyn FnMut(u64, usize) -> Result<Vec<u8>, E> + 'r;
 
-/// A page, and how often something of it had changed when it was read.
-#[derive(Debug, Clone)]
-struct StampedPage {
-    bytes: Arc<Vec<u8>>,
-    stamp: Stamp,
-}
-
-impl Weighter<u64, StampedPage> for ByBytes {
-    fn weight(&self, key: &u64, page: &StampedPage) -> u64 {
-        self.weight(key, &page.bytes)
-    }
-}
-
 /// The pages that are kept, and where reading goes on.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    /// A reader of one object may put a page here after another object in it changed: the stamp says so. To take the
-    /// page away again would be too late for those who find it in between.
-    cache: LazyCache<u64, StampedPage, ByBytes>,
-    /// Of pages, by number.
-    removals: Removals,
+    /// By number. A reader of one object may put a page here after another object in it changed.
+    cache: StampedCache<u64, Arc<Vec<u8>>, ByBytes>,
     /// The page after those that were read last, and how many they were: a caller that reads on gets twice as many.
     next: AtomicU64,
     window: AtomicU64,
@@ -80,8 +62,7 @@ pub(crate) struct Pages {
 impl Pages {
     pub(crate) fn new(bytes_max: u64, writable: bool) -> Self {
         Pages {
-            cache: LazyCache::new(bytes_max, ByBytes),
-            removals: Removals::new(writable),
+            cache: StampedCache::new(bytes_max, ByBytes, writable),
             next: AtomicU64::new(u64::MAX),
             window: AtomicU64::new(1),
         }
@@ -97,7 +78,6 @@ impl Pages {
     }
 
     pub(crate) fn clear(&self) {
-        self.removals.note_all();
         self.cache.clear();
     }
 
@@ -110,29 +90,15 @@ impl Pages {
         if last - first >= FORGOTTEN_MAX {
             return self.clear();
         }
-        // A caller that reads one of them now does not keep it, though nothing is kept yet.
-        (first..=last).for_each(|number| self.removals.note(number));
-        if !self.cache.is_empty() {
-            (first..=last).for_each(|number| self.cache.remove(&number));
-        }
+        (first..=last).for_each(|number| self.cache.remove(number));
     }
 
     /// Keeps the start of the file, which was read already.
     pub(crate) fn put_first(&self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
-            self.keep(0, self.removals.stamp(0), Arc::new(bytes));
+            self.cache.insert(0, self.cache.stamp(0), Arc::new(bytes));
             self.next.store(1, Ordering::Relaxed);
         }
-    }
-
-    fn keep(&self, number: u64, stamp: Stamp, bytes: Arc<Vec<u8>>) {
-        self.cache.insert(number, StampedPage { bytes, stamp });
-    }
-
-    /// Returns a page that is kept, unless something of it changed since it was read.
-    fn get(&self, number: u64) -> Option<Arc<Vec<u8>>> {
-        let page = self.cache.get(&number)?;
-        self.removals.is_current(number, page.stamp).then_some(page.bytes)
     }
 
     /// Copies bytes that lie in one page, if that is kept; whether it did.
@@ -141,7 +107,7 @@ impl Pages {
             return false;
         }
         let start = (at % PAGE_BYTES) as usize;
-        let page = self.get(at / PAGE_BYTES);
+        let page = self.cache.get(at / PAGE_BYTES);
         let Some(bytes) = page.as_ref().and_then(|page| page.get(start..start + into.len())) else {
             return false;
         };
@@ -184,24 +150,24 @@ impl Pages {
 
     /// Returns a page. Where it must be read, those up to `last` are read too.
     fn page<E>(&self, number: u64, last: u64, end: u64, read: &mut Read<'_, E>) -> Result<Arc<Vec<u8>>, E> {
-        if let Some(page) = self.get(number) {
+        if let Some(page) = self.cache.get(number) {
             return Ok(page);
         }
         let start = number * PAGE_BYTES;
         let count = self.ahead(number, last);
         let len = (count * PAGE_BYTES).min(end.saturating_sub(start));
         let stamps: [Stamp; WINDOW_MAX as usize] =
-            std::array::from_fn(|n| self.removals.stamp(number + n as u64));
+            std::array::from_fn(|n| self.cache.stamp(number + n as u64));
         let mut bytes = read(start, len as usize)?;
         // One alone is kept as it was read.
         let later = bytes.get(PAGE_BYTES as usize..).unwrap_or_default().chunks(PAGE_BYTES as usize);
         for ((number, stamp), page) in (number..).zip(stamps).skip(1).zip(later) {
-            self.keep(number, stamp, Arc::new(page.to_vec()));
+            self.cache.insert(number, stamp, Arc::new(page.to_vec()));
         }
         bytes.truncate(PAGE_BYTES as usize);
         bytes.shrink_to_fit();
         let page = Arc::new(bytes);
-        self.keep(number, stamps[0], page.clone());
+        self.cache.insert(number, stamps[0], page.clone());
         Ok(page)
     }
 
@@ -302,9 +268,9 @@ mod tests {
     fn a_page_that_was_read_before_a_change_is_not_found_after_it() {
         let pages = Pages::new(1 << 20, true);
         // A reader that is slow: another object of the page changes before it keeps what it read.
-        let read_before = pages.removals.stamp(1);
+        let read_before = pages.cache.stamp(1);
         pages.forget(PAGE_BYTES + 10, 1);
-        pages.keep(1, read_before, Arc::new(vec![0; PAGE_BYTES as usize]));
+        pages.cache.insert(1, read_before, Arc::new(vec![0; PAGE_BYTES as usize]));
         assert!(!pages.copy(PAGE_BYTES, &mut [0; 8]));
         let fill = &mut |_: u64, len: usize| Ok::<_, ()>(vec![3; len]);
         let block = pages.block(PAGE_BYTES..PAGE_BYTES + 8, 3 * PAGE_BYTES, fill).unwrap();

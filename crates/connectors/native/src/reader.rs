@@ -31,7 +31,7 @@ use crate::object::dataset::{self, Dataset};
 use crate::object::decoded::{ByDecoded, DecodedCache};
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
-use crate::removals::Removals;
+use crate::stamped_cache::StampedCache;
 use crate::statistics::MetadataCache;
 use crate::store::Store;
 use crate::work::{Work, WorkBuffers};
@@ -81,11 +81,9 @@ pub(crate) struct Reader {
     pub(crate) log: CacheLog,
     /// Bytes of metadata that may be kept.
     metadata_cache_bytes: AtomicU64,
-    /// Of objects and collections, by address.
-    removals: Removals,
-    pub(crate) headers: LazyCache<Address, Arc<Header>, ByHeader>,
-    pub(crate) collections: LazyCache<Address, Arc<Collection>, ByCollection>,
-    pub(crate) datasets: LazyCache<Address, Arc<Dataset>, UnitWeighter>,
+    pub(crate) headers: StampedCache<Address, Arc<Header>, ByHeader>,
+    pub(crate) collections: StampedCache<Address, Arc<Collection>, ByCollection>,
+    pub(crate) datasets: StampedCache<Address, Arc<Dataset>, UnitWeighter>,
     pub(crate) decoded: DecodedCache,
     /// Readers of single objects, where the file is open for writing.
     pub(crate) gate: Option<Arc<Gate>>,
@@ -107,9 +105,9 @@ impl Reader {
         let quarter = metadata_cache_bytes / 4;
         // What another program overwrites must not come back from a cache; the writer of this one says what it replaced.
         let chunk_cache_bytes = if store.is_live() { 0 } else { chunk_cache_bytes };
-        let removals = Removals::new(store.is_writable());
+        let writable = store.is_writable();
         let mut reader = Reader {
-            gate: store.is_writable().then(Arc::default),
+            gate: writable.then(Arc::default),
             store,
             tree_k,
             shared_indexes: Vec::new(),
@@ -123,10 +121,9 @@ impl Reader {
             look_ups: LookUps::default(),
             log: CacheLog::default(),
             metadata_cache_bytes: AtomicU64::new(metadata_cache_bytes),
-            removals,
-            headers: LazyCache::new(quarter, ByHeader),
-            collections: LazyCache::new(quarter, ByCollection),
-            datasets: LazyCache::new(DATASETS_CACHE_COUNT, UnitWeighter),
+            headers: StampedCache::new(quarter, ByHeader, writable),
+            collections: StampedCache::new(quarter, ByCollection, writable),
+            datasets: StampedCache::new(DATASETS_CACHE_COUNT, UnitWeighter, writable),
             decoded: LazyCache::new(DECODED_BYTES, ByDecoded),
             released: Released::default(),
         };
@@ -194,21 +191,18 @@ impl Reader {
     /// Returns what a cache holds for an address, or what `load` gives, which is kept unless it was removed meanwhile.
     fn cached<V: Clone, W: Weighter<Address, V> + Clone>(
         &self,
-        cache: &LazyCache<Address, V, W>,
+        cache: &StampedCache<Address, V, W>,
         at: Address,
         load: impl FnOnce() -> Result<V>,
     ) -> Result<V> {
-        let stamp = self.removals.stamp(at.0);
-        let mut is_hit = true;
-        let value = cache.get_or_insert_with(at, || {
-            is_hit = false;
-            load()
-        });
-        self.look_ups.note(at, is_hit);
-        let value = value?;
-        if !self.removals.is_current(at.0, stamp) {
-            cache.remove(&at);
+        let found = cache.get(at);
+        self.look_ups.note(at, found.is_some());
+        if let Some(value) = found {
+            return Ok(value);
         }
+        let stamp = cache.stamp(at);
+        let value = load()?;
+        cache.insert(at, stamp, value.clone());
         Ok(value)
     }
 
@@ -219,11 +213,11 @@ impl Reader {
     /// Returns a dataset as its header has it, through the cache. How far a virtual one reaches its sources say, which `File` knows.
     pub(crate) fn dataset(&self, token: Token) -> Result<Arc<Dataset>> {
         let address = Address(token.to_u64());
-        if let Some(dataset) = self.datasets.get(&address) {
+        if let Some(dataset) = self.datasets.get(address) {
             self.look_ups.note(address, true);
             return Ok(dataset);
         }
-        let stamp = self.removals.stamp(address.0);
+        let stamp = self.datasets.stamp(address);
         let header = self.header(address)?;
         if header.object_kind()? != ObjectKind::Dataset {
             return Err(Error::invalid("open dataset")
@@ -234,10 +228,7 @@ impl Reader {
         let dataset = self.steady(load)?;
         let dataset = Arc::new(dataset);
         if !matches!(dataset.layout, Layout::Virtual { .. }) {
-            self.datasets.insert(address, dataset.clone());
-        }
-        if !self.removals.is_current(address.0, stamp) {
-            self.datasets.remove(&address);
+            self.datasets.insert(address, stamp, dataset.clone());
         }
         Ok(dataset)
     }
@@ -331,9 +322,8 @@ impl Reader {
     }
 
     fn remove(&self, at: Address) {
-        self.removals.note(at.0);
-        self.headers.remove(&at);
-        self.datasets.remove(&at);
+        self.headers.remove(at);
+        self.datasets.remove(at);
     }
 
     /// Forgets everything that was read or decoded: another process changed the file, which ends at `end` now.
@@ -348,8 +338,7 @@ impl Reader {
 
     /// A collection changed.
     pub(crate) fn forget_collection(&self, at: Address) {
-        self.removals.note(at.0);
-        self.collections.remove(&at);
+        self.collections.remove(at);
     }
 }
 

@@ -29,8 +29,7 @@ impl Removals {
         Stamp(self.of(key).map_or(0, |count| count.load(Ordering::SeqCst)))
     }
 
-    /// Returns whether nothing under this key was removed since; to be asked after it was put in a cache, or whenever it is
-    /// taken from there if others may find it in between.
+    /// Returns whether nothing under this key was removed since; to be asked whenever it is taken from a cache.
     pub(crate) fn is_current(&self, key: u64, stamp: Stamp) -> bool {
         self.stamp(key) == stamp
     }

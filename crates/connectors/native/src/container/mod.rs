@@ -278,7 +278,7 @@ impl View<'_> {
 
     /// Returns a dataset as its header has it.
     fn stored_dataset(&self, token: Token) -> Result<Arc<dataset::Dataset>> {
-        if let Some(dataset) = self.file.datasets.get(&address(token)) {
+        if let Some(dataset) = self.file.datasets.get(address(token)) {
             return Ok(dataset);
         }
         self.header(token)?;

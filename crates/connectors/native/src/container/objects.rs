@@ -78,7 +78,7 @@ pub(super) fn kinds(c: &NativeContainer, objects: &[Token]) -> Result<Vec<Object
         return Ok(vec![maps::kind_of(file, &*file.header_of(*object)?)?]);
     }
     // Few of many are looked at again soon, so their headers are not kept.
-    let kind = |header: &mut Header, object: &Token| match file.headers.get(&address(*object)) {
+    let kind = |header: &mut Header, object: &Token| match file.headers.get(address(*object)) {
         Some(header) => maps::kind_of(file, &header),
         None => {
             file.steady(|| header.reload(&file.store, address(*object)))?;

@@ -40,6 +40,12 @@ use model::bytes::Cursor;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct Address(pub(crate) u64);
 
+impl From<Address> for u64 {
+    fn from(address: Address) -> u64 {
+        address.0
+    }
+}
+
 /// Widths of addresses and lengths, from the superblock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sizes {
