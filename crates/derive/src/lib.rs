@@ -108,14 +108,17 @@ fn expand_transparent(input: &DeriveInput, data: &DataStruct) -> Result<TokenStr
             <#ty as _hyperslab::H5Type>::datatype()
         }
 
+        #[inline]
         fn element_bytes() -> usize {
             <#ty as _hyperslab::H5Type>::element_bytes()
         }
 
+        #[inline]
         fn load(element: &[u8], heap: &_hyperslab::vol::model::Heap) -> _hyperslab::Result<Self> {
             Ok(Self { #member: <#ty as _hyperslab::H5Type>::load(element, heap)? })
         }
 
+        #[inline]
         fn store(&self, element: &mut [u8], heap: &mut _hyperslab::vol::model::Heap) -> _hyperslab::Result<()> {
             _hyperslab::H5Type::store(&self.#member, element, heap)
         }
@@ -146,10 +149,12 @@ fn expand_struct(data: &DataStruct) -> Result<TokenStream> {
             ]))
         }
 
+        #[inline]
         fn element_bytes() -> usize {
             0 #( + <#types as _hyperslab::H5Type>::element_bytes() )*
         }
 
+        #[inline]
         fn load(element: &[u8], heap: &_hyperslab::vol::model::Heap) -> _hyperslab::Result<Self> {
             let mut at = 0usize;
             #(
@@ -164,6 +169,7 @@ fn expand_struct(data: &DataStruct) -> Result<TokenStream> {
             Ok(Self { #(#members: #values),* })
         }
 
+        #[inline]
         fn store(&self, element: &mut [u8], heap: &mut _hyperslab::vol::model::Heap) -> _hyperslab::Result<()> {
             let mut at = 0usize;
             #(
@@ -200,12 +206,19 @@ fn expand_enum(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
             })
         }
 
+        #[inline]
+        fn element_bytes() -> usize {
+            <#repr as _hyperslab::H5Type>::element_bytes()
+        }
+
+        #[inline]
         fn load(element: &[u8], heap: &_hyperslab::vol::model::Heap) -> _hyperslab::Result<Self> {
             let value = <#repr as _hyperslab::H5Type>::load(element, heap)?;
             #( if value == #name::#idents as #repr { return Ok(#name::#idents); } )*
             Err(_hyperslab::Error::conversion("read enum").with("value", value))
         }
 
+        #[inline]
         fn store(&self, element: &mut [u8], heap: &mut _hyperslab::vol::model::Heap) -> _hyperslab::Result<()> {
             let value = match self { #( #name::#idents => #name::#idents as #repr ),* };
             _hyperslab::H5Type::store(&value, element, heap)

@@ -202,12 +202,14 @@ pub(crate) fn store_all<T: H5Type>(values: &[T], heap: &mut Heap) -> Result<Vec<
 
 /// The same, in a buffer that was used before.
 pub(crate) fn store_into<T: H5Type>(values: &[T], heap: &mut Heap, elements: &mut Vec<u8>) -> Result<()> {
-    elements.clear();
     if let Some(bytes) = T::bytes(values) {
+        elements.clear();
         elements.extend_from_slice(bytes);
         return Ok(());
     }
-    let bytes = T::datatype().size() as usize;
+    // A size that the compiler knows lets it see that every member lies within its element.
+    let bytes = T::element_bytes();
+    // Every byte is stored to: those of before need not be zeros.
     elements.resize(bytes * values.len(), 0);
     values.iter().zip(elements.chunks_exact_mut(bytes)).try_for_each(|(v, e)| v.store(e, heap))
 }

@@ -70,7 +70,7 @@ impl Dataset {
         let mut shares = shares.into_iter();
         let first = shares.next();
         let load = |(share, values): (Vec<Strip>, &mut [T])| {
-            let (mut places, bytes) = (values.iter_mut(), T::datatype().size().max(1) as usize);
+            let (mut places, bytes) = (values.iter_mut(), T::element_bytes().max(1));
             self.load_share(&T::datatype(), &share, |buffer, heap| {
                 for (element, place) in buffer.chunks_exact(bytes).zip(&mut places) {
                     *place = T::load(element, heap)?;
