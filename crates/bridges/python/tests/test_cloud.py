@@ -13,6 +13,7 @@ import hyperslab
 import numpy as np
 import pytest
 
+boto3 = pytest.importorskip("boto3")
 pytest.importorskip("moto")
 pytest.importorskip("flask", reason="moto has no server")
 
@@ -24,11 +25,9 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def put(url, data=b""):
-    """Store an object, or create a bucket."""
-    request = urllib.request.Request(url, data=data, method="PUT")
-    request.add_header("Authorization", "AWS4-HMAC-SHA256 Credential=access/20300101/us-east-1/s3/aws4_request")
-    urllib.request.urlopen(request, timeout=10).close()
+def client():
+    """Return another program's client of the store."""
+    return boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def bucket(tmp_path_factory):
     os.environ.update(settings)
     try:
         _wait(settings["AWS_ENDPOINT_URL"])
-        put(f"{settings['AWS_ENDPOINT_URL']}/bucket")
+        client().create_bucket(Bucket="bucket")
         yield "s3://bucket"
     finally:
         server.terminate()
@@ -72,8 +71,7 @@ def test_a_file_is_written_and_read(bucket, tmp_path):
         assert f["grid"].attrs["unit"] == "K"
         assert f["names"].asstr()[:].tolist() == ["Oslo", "Bergen"]
     # h5py finds the same in the object as it is stored.
-    with urllib.request.urlopen(f"{os.environ['AWS_ENDPOINT_URL']}/bucket/run.h5", timeout=10) as stored:
-        (tmp_path / "run.h5").write_bytes(stored.read())
+    client().download_file("bucket", "run.h5", str(tmp_path / "run.h5"))
     with h5py.File(tmp_path / "run.h5") as f:
         assert np.array_equal(f["grid"][()], values)
 
@@ -101,7 +99,7 @@ def test_xarray_opens_an_object(bucket, tmp_path):
     made = xarray.Dataset({"t": (("time", "lat", "lon"), values)}, {"time": np.arange(24)})
     path = tmp_path / "run.nc"
     made.to_netcdf(path, engine="h5netcdf", encoding={"t": {"zlib": True, "chunksizes": (8, 5, 10)}})
-    put(f"{os.environ['AWS_ENDPOINT_URL']}/bucket/run.nc", path.read_bytes())
+    client().upload_file(str(path), "bucket", "run.nc")
     with xarray.open_dataset(f"{bucket}/run.nc", engine="hyperslab", chunks={}) as found:
         assert found.t.chunks is not None
         assert found.identical(made)
