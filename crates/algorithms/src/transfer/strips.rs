@@ -14,8 +14,8 @@ pub(super) const SLOTTED_BYTES: u64 = 16 << 20;
 const VALUES_BYTES: u64 = 128 << 10;
 /// Strips that are worth a second thread.
 const SHARED_STRIPS_MIN: u64 = 4;
-/// More threads than this gain nothing: one takes what they read.
-const READERS_MAX: u64 = 4;
+/// More threads than this gain little: one takes what they read, and strips that wait take memory.
+const READERS_MAX: u64 = 2;
 /// One run of bytes: a strip stays in the cache, and handing it from thread to thread costs little next to it
 /// (1 MiB takes a fifth more time of the processor when writing).
 const CONTIGUOUS_BYTES: u64 = 4 << 20;
