@@ -56,6 +56,14 @@ pub struct Memory<'a> {
     pub selection: &'a Selection,
 }
 
+/// A strip that was read, and the buffers of its reader.
+#[derive(Default)]
+struct ReadStrip {
+    values: Vec<u8>,
+    heap: Heap,
+    raw: Vec<u8>,
+}
+
 impl Elements<'_> {
     /// Returns how many elements there are.
     pub fn count(&self) -> Result<u64> {
@@ -92,7 +100,8 @@ impl Elements<'_> {
     }
 
     /// Reads packed elements of `memory` type (in the memory datatype) strip by strip, and calls `take` with each strip and the
-    /// heap of its values: not all values need be in memory at once.
+    /// heap of its values: not all values need be in memory at once. `take` runs on the calling thread; where it pays, other
+    /// threads read the next strips meanwhile.
     ///
     /// # Errors
     /// Returns the first error, of the container or of `take`.
@@ -104,21 +113,26 @@ impl Elements<'_> {
         let in_memory = self.file_type.memory_type();
         let plan = Plan::compile(&in_memory, memory, self.conversions)?;
         let each = self.file_type.size().max(memory.size());
-        let (mut raw, mut values, mut heap) = (Vec::new(), Vec::new(), Heap::new());
+        let strip_bytes = self.values_bytes()?;
+        let threads = self.strip_threads(strip_bytes, each, &plan)?;
         // What `take` makes of the values stays: few bytes in a file may stand for many.
         let (mut taken, mut charge) = (0u64, self.container.budget().empty_charge());
-        for piece in self.pieces(self.values_bytes()?, each, 0, &[] as &[u8])? {
-            let StripPart { selection, count, .. } = piece?;
-            heap.clear();
-            values.clear();
-            values.resize(count * memory.size() as usize, 0);
-            let mut strip = StripPart { selection, count, bytes: &mut values[..] };
-            self.read_strip(&mut strip, &in_memory, &plan, &mut raw, &mut heap)?;
-            taken = taken.saturating_add(heap.expanded());
+        let read = |strip: &StripPart<&[u8]>, into: &mut ReadStrip| {
+            into.heap.clear();
+            into.values.clear();
+            into.values.resize(strip.count * memory.size() as usize, 0);
+            let mut part = StripPart {
+                selection: strip.selection.clone(),
+                count: strip.count,
+                bytes: &mut into.values[..],
+            };
+            self.read_strip(&mut part, &in_memory, &plan, &mut into.raw, &mut into.heap)
+        };
+        workers::in_order(self.pieces(strip_bytes, each, 0, &[] as &[u8])?, threads, read, |_, strip| {
+            taken = taken.saturating_add(strip.heap.expanded());
             charge.resize(taken, "values of variable length")?;
-            take(&values, &heap)?;
-        }
-        Ok(())
+            take(&strip.values, &strip.heap)
+        })
     }
 
     /// Numbers and what is made of them: every worker reads and converts strips of its own.
@@ -126,7 +140,7 @@ impl Elements<'_> {
         let layout = self.strip_layout(plan)?;
         let bytes = into.len();
         let pieces = self.aligned_pieces(&layout, plan.to_bytes(), into)?;
-        workers::each(pieces, layout.workers(bytes), |piece, raw| {
+        workers::each(pieces, self.shared_by(layout.workers(bytes)), |piece, raw| {
             self.fetch(&piece.selection, piece.count, raw)?;
             plan.run(raw, piece.bytes, piece.count, &mut Heap::new())
         })
@@ -196,6 +210,11 @@ impl Elements<'_> {
             self.container.dataset_write(&[write])
         };
         workers::in_order(pieces, layout.workers(from.len()), convert, write)
+    }
+
+    /// Returns how many threads may use the container where `threads` would share the work.
+    fn shared_by(&self, threads: usize) -> usize {
+        if threads > 1 && self.container.is_serial(self.dataset) { 1 } else { threads }
     }
 
     fn write_strip(

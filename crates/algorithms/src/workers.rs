@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use model::Result;
+use model::{Error, Result};
 use system::sync::{Mutex, MutexGuard};
 
 /// Returns how many threads share a transfer of so many bytes, or elements, where fewer than `least` are not worth a second one.
@@ -57,13 +57,12 @@ pub fn each<T: Send>(
 /// Makes a buffer of every item, on several threads and ahead of time, and puts them in the order of the items.
 ///
 /// The caller's thread puts, and makes while there is nothing to put: no more threads run than are asked for.
-pub fn in_order<T: Send, B: Default + Send>(
-    items: impl Iterator<Item = Result<T>> + Send,
+pub fn in_order<T: Send, B: Default + Send, E: From<Error>>(
+    mut items: impl Iterator<Item = Result<T>> + Send,
     threads: usize,
     make: impl Fn(&T, &mut B) -> Result<()> + Sync,
-    mut put: impl FnMut(&T, &mut B) -> Result<()>,
-) -> Result<()> {
-    let mut items = items;
+    mut put: impl FnMut(&T, &mut B) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     if threads <= 1 {
         let mut buffer = B::default();
         return items.try_for_each(|item| {
@@ -113,12 +112,12 @@ impl<T, B, I: Iterator<Item = (usize, Result<T>)>, M: Fn(&T, &mut B) -> Result<(
     }
 }
 
-fn put_all<T, B, I: Iterator<Item = (usize, Result<T>)>, M: Fn(&T, &mut B) -> Result<()>>(
+fn put_all<T, B, I: Iterator<Item = (usize, Result<T>)>, M: Fn(&T, &mut B) -> Result<()>, E: From<Error>>(
     line: &Line<'_, I, B, M>,
     made: &Receiver<Made<T, B>>,
     give: &Sender<B>,
-    put: &mut impl FnMut(&T, &mut B) -> Result<()>,
-) -> Result<()> {
+    put: &mut impl FnMut(&T, &mut B) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     let (mut early, mut next) = (BTreeMap::new(), 0);
     loop {
         // What others made; else one of its own; else what others make. Nothing comes once all threads have ended.
@@ -183,7 +182,7 @@ mod tests {
             let put = |n: &usize, buffer: &mut Vec<u8>| {
                 assert_eq!(*buffer, n.to_le_bytes());
                 found.push(*n);
-                Ok(())
+                Ok::<(), Error>(())
             };
             in_order(numbers(count), threads, make, put).unwrap();
             assert_eq!(found, (0..count).collect::<Vec<_>>());
@@ -200,7 +199,7 @@ mod tests {
             };
             let outcome = in_order(numbers(100), threads, make, |_, _| {
                 found += 1;
-                Ok(())
+                Ok::<(), Error>(())
             });
             assert!(outcome.is_err());
             assert_eq!(found, 20);

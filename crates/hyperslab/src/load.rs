@@ -147,7 +147,9 @@ impl Dataset {
         let strips =
             strips.map(|strip| strip.map(|(count, strip)| (strip, count))).collect::<Result<Vec<Strip>>>()?;
         let threads = workers::threads(count, SHARED_MIN).min(THREADS_MAX);
-        let threads = threads.min((count / SHARED_MIN).max(1) as usize);
+        let is_serial = || self.session.container.is_serial(self.token);
+        let threads =
+            if threads > 1 && is_serial() { 1 } else { threads.min((count / SHARED_MIN).max(1) as usize) };
         let each = strips.len().div_ceil(threads).max(1);
         Ok(strips.chunks(each).map(<[Strip]>::to_vec).collect())
     }

@@ -189,6 +189,10 @@ impl<M: Mapping> Container for KeyedContainer<M> {
         self.handle()?.read_elements(reads)
     }
 
+    fn is_serial(&self, dataset: Token) -> bool {
+        self.handle().is_ok_and(|handle| handle.is_serial(dataset))
+    }
+
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         self.to_change()?.write_elements(writes)
     }

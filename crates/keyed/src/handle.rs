@@ -83,6 +83,15 @@ impl<M: Mapping> Handle<M> {
         }
     }
 
+    /// Returns whether a dataset has a filter that runs on the calling thread only.
+    pub(crate) fn is_serial(&self, dataset: Token) -> bool {
+        let Ok(header) = self.header(dataset) else { return false };
+        let registry = &self.shared.filters;
+        header
+            .dataset()
+            .is_ok_and(|dataset| registry.is_serial(&filters::pipeline::stages(dataset.filters())))
+    }
+
     /// Returns the header of an object.
     ///
     /// # Errors

@@ -16,13 +16,15 @@ const TEXT_BYTES_MAX: usize = 1024;
 
 /// Something that was asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AuditedRequest<'a> {
-    pub(crate) who: &'a str,
-    pub(crate) from: &'a str,
+pub struct AuditedRequest<'a> {
+    /// The name of the token's owner.
+    pub who: &'a str,
+    /// The address of the client.
+    pub from: &'a str,
     /// `hello`, `open`, `create`, `delete`, …, or the operation that was refused.
-    pub(crate) what: &'a str,
+    pub what: &'a str,
     /// The container, where there is one.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
 }
 
 /// Where the lines go; nowhere without a file.

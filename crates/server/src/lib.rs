@@ -34,6 +34,7 @@ mod tls;
 mod translate;
 mod turns;
 
+pub use audit::AuditedRequest;
 pub use config::{Auth, Config, Listen, ServerLimits, TlsFiles};
 pub use hidden::HiddenPaths;
 pub use listener::Server;

@@ -15,6 +15,7 @@ use protocol::tokens::{TokenFile, TokenPlace};
 use system::socket::{Closer, Shutdown, Socket, SocketAddr, TcpListener, UnixListener};
 use system::sync::{Condvar, Mutex};
 
+use crate::audit::AuditedRequest;
 use crate::config::{Auth, Config, Listen};
 use crate::connection::Connection;
 use crate::http;
@@ -124,6 +125,14 @@ impl Server {
     pub fn metrics_source(&self) -> impl Fn() -> String + Send + Sync + 'static {
         let shared = self.shared.clone();
         move || shared.metrics_text()
+    }
+
+    /// Returns what writes to the audit log, for another server of this process.
+    pub fn audit_source(
+        &self,
+    ) -> impl Fn(AuditedRequest<'_>, std::result::Result<(), &Error>) + Send + Sync + 'static {
+        let shared = self.shared.clone();
+        move |asked, outcome| shared.audit.note(asked, outcome)
     }
 
     /// Returns who may do what; `None` lets everybody do everything.

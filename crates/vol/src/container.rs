@@ -42,6 +42,13 @@ macro_rules! operations {
                 Err(Error::unsupported("follow user-defined link").with("path", &op.path))
             }
 
+            /// Returns whether the elements of a dataset may be read and written by the calling thread only: its file, or a
+            /// filter of it, belongs to a program that may hold a lock which other threads would wait for.
+            fn is_serial(&self, dataset: Token) -> bool {
+                let _ = dataset;
+                false
+            }
+
             /// Returns the collective transfers of a container that several processes have open together; `None` where
             /// one process has it open.
             fn collective(&self) -> Option<&dyn Collective> {
@@ -70,6 +77,10 @@ macro_rules! operations {
             fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
                 self.inner().follow_user_link(op)
             }
+            #[doc = "Forwards [`Container::is_serial`]."]
+            fn is_serial(&self, dataset: Token) -> bool {
+                self.inner().is_serial(dataset)
+            }
             #[doc = "Returns `None`: a layer does not see collective transfers, so that all are independent ones."]
             fn collective(&self) -> Option<&dyn Collective> {
                 None
@@ -90,6 +101,9 @@ macro_rules! operations {
             }
             fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
                 Layer::follow_user_link(self, op)
+            }
+            fn is_serial(&self, dataset: Token) -> bool {
+                Layer::is_serial(self, dataset)
             }
             fn collective(&self) -> Option<&dyn Collective> {
                 Layer::collective(self)

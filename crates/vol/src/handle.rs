@@ -238,6 +238,9 @@ macro_rules! handled {
             fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
                 self.follow_link(op)
             }
+            fn is_serial(&self, dataset: Token) -> bool {
+                self.inner.is_serial(dataset)
+            }
             fn collective(&self) -> Option<&dyn Collective> {
                 self.inner.collective()
             }

@@ -116,6 +116,9 @@ macro_rules! observed {
             fn budget(&self) -> Budget {
                 self.inner.budget()
             }
+            fn is_serial(&self, dataset: Token) -> bool {
+                self.inner.is_serial(dataset)
+            }
             fn collective(&self) -> Option<&dyn $crate::Collective> {
                 None
             }

@@ -12,6 +12,10 @@ use crate::workers;
 pub(super) const SLOTTED_BYTES: u64 = 16 << 20;
 /// Where a strip is handed on before the next one is read: it stays in the cache with its values.
 const VALUES_BYTES: u64 = 128 << 10;
+/// Strips that are worth a second thread.
+const SHARED_STRIPS_MIN: u64 = 4;
+/// More threads than this gain little: one takes what they read, and strips that wait take memory.
+const READERS_MAX: u64 = 2;
 /// One run of bytes: a strip stays in the cache, and handing it from thread to thread costs little next to it
 /// (1 MiB takes a fifth more time of the processor when writing).
 const CONTIGUOUS_BYTES: u64 = 4 << 20;
@@ -139,6 +143,17 @@ impl Elements<'_> {
             }
             _ => StripLayout { bytes: CHUNKED_BYTES, each, chunk: None },
         })
+    }
+
+    /// Returns how many threads read strips of `strip_bytes` that the caller takes one by one. Elements have `each` bytes.
+    pub(super) fn strip_threads(&self, strip_bytes: u64, each: u32, plan: &Plan) -> Result<usize> {
+        let bytes = self.count()?.saturating_mul(u64::from(each));
+        if !plan.is_parallel() {
+            return Ok(1);
+        }
+        let most = (bytes / strip_bytes).min(FLIGHT_BYTES / strip_bytes).clamp(1, READERS_MAX);
+        let threads = workers::threads(bytes, SHARED_STRIPS_MIN.saturating_mul(strip_bytes));
+        Ok(self.shared_by(threads.min(most as usize)))
     }
 
     /// Returns the bytes of strips that are handed on one by one. Where that would cut chunks, they are larger.

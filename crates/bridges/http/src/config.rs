@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hyperslab::vol::{FileAccess, Registry};
 use hyperslab::{Error, Result};
 
+use crate::guard::Audit;
 use crate::limits::HttpLimits;
 
 /// The containers that are served.
@@ -60,6 +61,8 @@ pub struct Config {
     pub origins: Vec<String>,
     /// What `/metrics` answers; without it there are neither `/metrics` nor `/healthz`.
     pub metrics: Option<Metrics>,
+    /// Where changes and refusals are written down.
+    pub audit: Option<Audit>,
     /// The limits of what clients may use.
     pub limits: HttpLimits,
 }
@@ -90,6 +93,7 @@ impl Config {
             auth: Auth::Off,
             origins: Vec::new(),
             metrics: None,
+            audit: None,
             limits: HttpLimits::default(),
         }
     }

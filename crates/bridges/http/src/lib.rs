@@ -25,6 +25,7 @@ mod run;
 mod server;
 
 pub use config::{Auth, Config, Metrics, Source};
+pub use guard::Audit;
 pub use limits::HttpLimits;
 pub use routes::paths as route_paths;
 pub use server::Server;

@@ -13,7 +13,7 @@ use server::Principal;
 
 use crate::answer::Failure;
 use crate::call::Handler;
-use crate::config::Metrics;
+use crate::config::{Config, Metrics};
 use crate::guard::{self, Guard};
 use crate::run::{self, Shared};
 use crate::{api, grove, hsds, openapi, page};
@@ -44,7 +44,7 @@ pub fn paths() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the service of a server.
-pub(crate) fn router(shared: Arc<Shared>, guard: Arc<Guard>, metrics: Option<Metrics>) -> Router {
+pub(crate) fn router(shared: Arc<Shared>, guard: Arc<Guard>, config: &Config) -> Router {
     let guarded = containers()
         .merge(domains())
         .nest(PAGE_FOLDER, containers())
@@ -52,10 +52,11 @@ pub(crate) fn router(shared: Arc<Shared>, guard: Arc<Guard>, metrics: Option<Met
         .merge(page::routes(""))
         .merge(page::routes(PAGE_FOLDER))
         .route_layer(middleware::from_fn_with_state(guard.clone(), guard::check));
-    with_metrics(guarded, metrics)
+    with_metrics(guarded, config.metrics.clone())
         .fallback(not_found)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(guard, guard::add_headers))
+        .layer(middleware::from_fn_with_state(config.audit.clone(), guard::write_down))
         .with_state(shared)
 }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use hyperslab::vol::model::Budget;
@@ -17,7 +19,7 @@ use tokio::sync::Semaphore;
 
 use crate::config::Config;
 use crate::containers::Containers;
-use crate::guard::Guard;
+use crate::guard::{Guard, Peer};
 use crate::hsds::IdentifierTable;
 use crate::limits::HttpLimits;
 use crate::patience::PatientStream;
@@ -70,7 +72,7 @@ impl Server {
         });
         runtime.spawn(close_idle(shared.clone()));
         let limits = shared.limits.clone();
-        runtime.spawn(accept(listener, routes::router(shared, guard, config.metrics.clone()), limits));
+        runtime.spawn(accept(listener, routes::router(shared, guard, config), limits));
         Ok(Server { address, code, runtime: Some(runtime) })
     }
 
@@ -133,14 +135,14 @@ async fn close_idle(shared: Arc<Shared>) {
 async fn accept(listener: TcpListener, router: Router, limits: HttpLimits) {
     let clients = Arc::new(Semaphore::new(limits.clients_max.max(1)));
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
             // No more descriptors, or a client that went away at once: the next one may do better.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
         match clients.clone().try_acquire_owned() {
             Ok(permit) => {
-                let served = serve(stream, router.clone(), limits.clone());
+                let served = serve(stream, peer, router.clone(), limits.clone());
                 tokio::spawn(async move {
                     served.await;
                     drop(permit);
@@ -156,15 +158,20 @@ async fn refuse(mut stream: TcpStream) {
     let _ = tokio::time::timeout(Duration::from_millis(10), stream.write_all(FULL)).await;
 }
 
-async fn serve(stream: TcpStream, router: Router, limits: HttpLimits) {
+async fn serve(stream: TcpStream, peer: SocketAddr, router: Router, limits: HttpLimits) {
     // Small answers go out at once.
     let _ = stream.set_nodelay(true);
     let io = TokioIo::new(PatientStream::new(stream, limits.stall_time_max));
+    let routes = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        routes.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time_max)
         .max_buf_size(HEADER_BYTES_MAX)
-        .serve_connection(io, TowerToHyperService::new(router));
+        .serve_connection(io, service);
     // A client that asks badly or goes away gets no answer, or half of one.
     let _ = connection.await;
 }

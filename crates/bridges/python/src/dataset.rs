@@ -4,25 +4,25 @@ use hyperslab::vol::algorithms::transfer::Elements;
 use hyperslab::vol::model::convert::Conversions;
 use hyperslab::vol::model::heap::Heap as Values;
 use hyperslab::vol::{DatasetInfo, Transfer, Within};
-use hyperslab::{Dataspace, Datatype, Result, Selection as Selected};
+use hyperslab::{Dataspace, Datatype, Error, Result, Selection as Selected};
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::buffers::Bytes;
 use crate::datatype::Type;
-use crate::errors::OrRaise;
-use crate::heap::{Heap, Objects, Text, strings};
+use crate::errors::{OrRaise, Raised};
+use crate::heap::{Heap, Objects, Text, object_array, push_strings};
 use crate::object::Object;
 use crate::selection::Selection;
 
 impl Object {
     /// Calls `transfer` with the selected elements.
-    fn elements<T>(
+    fn elements<T, E: From<Error>>(
         &self,
         selection: &Selected,
-        transfer: impl FnOnce(Elements<'_>) -> Result<T>,
-    ) -> Result<T> {
+        transfer: impl FnOnce(Elements<'_>) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
         let info = self.dataset_info()?;
         let info: &DatasetInfo = &info;
         let conversions = Conversions::default();
@@ -103,7 +103,7 @@ impl Object {
         py.detach(|| self.elements(&selection.0, write)).or_raise()
     }
 
-    /// Reads variable-length strings as an array of Python objects.
+    /// Reads variable-length strings as an array of Python objects, which are made while other threads read the next ones.
     fn read_strings<'py>(
         &self,
         py: Python<'py>,
@@ -111,8 +111,20 @@ impl Object {
         memory: &Type,
         text: &str,
     ) -> PyResult<Objects<'py>> {
-        let (bytes, values) = py.detach(|| self.read_values(&selection.0, &memory.datatype)).or_raise()?;
-        strings(py, &values, &bytes, Text::named(text))
+        let (text, limits) = (Text::named(text), &self.session.access.limits);
+        let read = py.detach(|| {
+            self.elements(&selection.0, |elements| {
+                let bytes = elements.count()?.saturating_mul(u64::from(memory.datatype.size()));
+                bytes.within(limits.result_bytes_max, "result")?;
+                let mut objects = Vec::with_capacity(elements.count()? as usize);
+                elements.read_strips(&memory.datatype, |elements, values| {
+                    Python::attach(|py| push_strings(py, values, elements, text, &mut objects))
+                        .map_err(Raised)
+                })?;
+                Ok(objects)
+            })
+        });
+        read.map(|objects| object_array(py, objects)).map_err(|Raised(error)| error)
     }
 
     /// The extent, or `None` for the null dataspace.

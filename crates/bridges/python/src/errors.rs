@@ -37,6 +37,21 @@ pub(crate) fn raised_by_open(error: &Error) -> PyErr {
     }
 }
 
+/// An exception that ends an operation of the library.
+pub(crate) struct Raised(pub(crate) PyErr);
+
+impl From<Error> for Raised {
+    fn from(error: Error) -> Self {
+        Raised(raised(&error))
+    }
+}
+
+impl From<PyErr> for Raised {
+    fn from(error: PyErr) -> Self {
+        Raised(error)
+    }
+}
+
 /// Results that are passed on to Python.
 pub(crate) trait OrRaise<T> {
     /// Returns the value, or the exception.

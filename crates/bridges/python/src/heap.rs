@@ -191,29 +191,46 @@ impl Heap {
     }
 }
 
-/// Returns the strings of descriptors as an array of Python objects, made in one pass from the bytes where they are.
+/// Returns the strings of descriptors as an array of Python objects.
 pub(crate) fn strings<'py>(
     py: Python<'py>,
     values: &Values,
     descriptors: &[u8],
     text: Text,
 ) -> PyResult<Objects<'py>> {
+    let mut objects = Vec::with_capacity(descriptors.len() / DESCRIPTOR_BYTES);
+    push_strings(py, values, descriptors, text, &mut objects)?;
+    Ok(object_array(py, objects))
+}
+
+/// Returns an array of Python objects.
+pub(crate) fn object_array(py: Python<'_>, objects: Vec<Py<PyAny>>) -> Objects<'_> {
+    PyArray1::from_owned_object_array(py, Array1::from_vec(objects))
+}
+
+/// Appends the strings of descriptors, made in one pass from the bytes where they are.
+pub(crate) fn push_strings(
+    py: Python<'_>,
+    values: &Values,
+    descriptors: &[u8],
+    text: Text,
+    objects: &mut Vec<Py<PyAny>>,
+) -> PyResult<()> {
     // One check of all bytes instead of one for each string.
     let plain = if text == Text::Bytes { None } else { values.plain_text() };
-    let make = |element: &[u8]| {
+    for element in descriptors.chunks_exact(DESCRIPTOR_BYTES) {
         let descriptor = VarLenDescriptor::load(element).or_raise()?;
         let bytes = values.get(descriptor, 1).or_raise()?;
-        match plain {
+        objects.push(match plain {
             Some(all) => {
                 let start = descriptor.offset as usize;
                 let text = all.get(start..start + bytes.len()).ok_or_else(broken)?;
-                Ok(PyString::new(py, text).into_any().unbind())
+                PyString::new(py, text).into_any().unbind()
             }
-            None => text.object(py, bytes),
-        }
-    };
-    let objects = descriptors.chunks_exact(DESCRIPTOR_BYTES).map(make).collect::<PyResult<Vec<_>>>()?;
-    Ok(PyArray1::from_owned_object_array(py, Array1::from_vec(objects)))
+            None => text.object(py, bytes)?,
+        });
+    }
+    Ok(())
 }
 
 fn broken() -> PyErr {

@@ -1,6 +1,7 @@
 //! Selections of elements.
 
-use hyperslab::vol::model::selection::Selection as Elements;
+use hyperslab::vol::algorithms::thread_pool;
+use hyperslab::vol::model::selection::{MaskRows, Selection as Elements};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -45,14 +46,11 @@ impl Selection {
         Elements::points(rank, coordinates.as_slice()?.to_vec()).map(Selection).or_raise()
     }
 
-    /// The union of blocks: for each, `rank` first coordinates and `rank` last ones.
+    /// All combinations of runs along each dimension: for each, the first and the last coordinates of its runs.
     #[staticmethod]
-    fn blocks(py: Python<'_>, rank: usize, corners: PyReadonlyArray1<'_, u64>) -> PyResult<Self> {
-        let corners = corners.as_slice()?;
-        if corners.is_empty() {
-            return Ok(Selection(Elements::None));
-        }
-        py.detach(|| Elements::union_of_blocks(rank, corners)).map(Selection).or_raise()
+    fn product(axes: Vec<PyReadonlyArray1<'_, u64>>) -> PyResult<Self> {
+        let axes: Vec<&[u64]> = axes.iter().map(|axis| axis.as_slice()).collect::<Result<_, _>>()?;
+        Elements::product_of_intervals(&axes).map(Selection).or_raise()
     }
 
     /// Elements at which a mask of the extent is not zero.
@@ -62,14 +60,7 @@ impl Selection {
         if shape.iter().product::<u64>() != mask.len() as u64 || shape.is_empty() {
             return Err(PyValueError::new_err("Boolean indexing array has incompatible shape"));
         }
-        let made = py.detach(|| {
-            let corners = corners_of_runs(&shape, mask);
-            match corners.is_empty() {
-                true => Ok(Elements::None),
-                false => Elements::union_of_blocks(shape.len(), &corners),
-            }
-        });
-        made.map(Selection).or_raise()
+        py.detach(|| masked(&shape, mask)).map(Selection).or_raise()
     }
 
     /// The number of elements it selects in an extent.
@@ -109,49 +100,14 @@ impl Selection {
     }
 }
 
-/// Returns first and last corners of the runs of set bytes along the last dimension.
-fn corners_of_runs(shape: &[u64], mask: &[u8]) -> Vec<u64> {
-    let (width, mut corners) = (shape[shape.len() - 1] as usize, Vec::new());
-    if width == 0 {
-        return corners;
-    }
-    let mut outer = vec![0u64; shape.len() - 1];
-    for row in mask.chunks_exact(width) {
-        let mut at = 0;
-        while let Some(start) = next_set(row, at) {
-            let len = row[start..].iter().position(|&set| set == 0).unwrap_or(width - start);
-            corners.extend_from_slice(&outer);
-            corners.push(start as u64);
-            corners.extend_from_slice(&outer);
-            corners.push((start + len - 1) as u64);
-            at = start + len;
-        }
-        advance(&mut outer, shape);
-    }
-    corners
-}
+/// Bytes of a mask that a thread looks at.
+const MASK_BYTES: usize = 512 << 10;
 
-/// Returns where the next set byte is, from `at` on. Blocks of zeros are skipped as wholes, with vector instructions.
-fn next_set(row: &[u8], at: usize) -> Option<usize> {
-    const BLOCK: usize = 64;
-    let is_set = |&byte: &u8| byte != 0;
-    let mut from = at;
-    for block in row[at..].chunks_exact(BLOCK) {
-        if block.iter().fold(0, |any, &byte| any | byte) != 0 {
-            break;
-        }
-        from += BLOCK;
-    }
-    row[from..].iter().position(is_set).map(|skip| from + skip)
-}
-
-/// Moves coordinates to the next row, in C order.
-fn advance(outer: &mut [u64], shape: &[u64]) {
-    for (coordinate, len) in outer.iter_mut().zip(shape).rev() {
-        *coordinate += 1;
-        if *coordinate < *len {
-            return;
-        }
-        *coordinate = 0;
-    }
+/// Returns the elements at which a mask is not zero. It has as many bytes as the extent has elements.
+fn masked(shape: &[u64], mask: &[u8]) -> hyperslab::Result<Elements> {
+    let row_bytes = shape[1..].iter().product::<u64>().max(1) as usize;
+    let rows = (MASK_BYTES / row_bytes).max(1);
+    let parts = mask.chunks(rows * row_bytes).enumerate().collect();
+    let looked_at = thread_pool::map(parts, |(n, part)| MaskRows::new(shape, (n * rows) as u64, part))?;
+    Elements::from_mask_rows(looked_at)
 }

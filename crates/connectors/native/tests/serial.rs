@@ -6,7 +6,10 @@ use std::thread::ThreadId;
 
 use files::{Handle, Lock, Memory};
 use filters::{Codecs, Done, Error, Filter, FilterId, Output, Params};
-use hyperslab::{File, FileAccess, Result, registry};
+use hyperslab::vol::Transfer;
+use hyperslab::vol::algorithms::transfer::Elements;
+use hyperslab::vol::model::convert::Conversions;
+use hyperslab::{File, FileAccess, Result, Selection, registry};
 use hyperslab_native::{create_handle, open_handle};
 
 const ELEMENTS: usize = 1 << 21;
@@ -100,6 +103,39 @@ fn fill(file: &File) -> Result<()> {
     ] {
         builder.create(name)?.write_raw(&numbers())?;
     }
+    file.new_dataset_builder().with_data(&texts()).create("texts").map(drop)
+}
+
+fn texts() -> Vec<String> {
+    (0..200_000).map(|n| format!("text {n}")).collect()
+}
+
+/// Reads elements as another type, scattered ones, and strings.
+fn check_parts(file: &File) -> Result<()> {
+    for name in ["plain", "chunked"] {
+        let dataset = file.dataset(name)?;
+        assert_eq!(dataset.read_raw::<f64>()?.len(), ELEMENTS);
+        let some = dataset.read_slice_1d::<i32, _>(hyperslab::s![..;97])?;
+        assert!(some.iter().copied().eq((0..ELEMENTS as i32).step_by(97)), "{name}");
+    }
+    let texts = file.dataset("texts")?;
+    assert!(texts.read_strings()? == self::texts());
+    let (info, all) = (file.container().dataset_info(texts.token())?, Selection::All);
+    let elements = Elements {
+        container: file.container().as_ref(),
+        dataset: texts.token(),
+        file_type: &info.datatype,
+        space: &info.space,
+        selection: &all,
+        conversions: &Conversions::default(),
+        transfer: Transfer::Independent,
+    };
+    let (mut count, memory) = (0, info.datatype.memory_type());
+    elements.read_strips(&memory, |strip, _| {
+        count += strip.len() / memory.size() as usize;
+        Ok::<(), hyperslab::Error>(())
+    })?;
+    assert_eq!(count, self::texts().len());
     Ok(())
 }
 
@@ -117,6 +153,7 @@ fn a_serial_file_is_used_by_the_thread_of_the_caller_only() {
     for name in ["plain", "chunked", "deflated"] {
         assert!(file.dataset(name).unwrap().read_raw::<i32>().unwrap() == numbers(), "{name}");
     }
+    check_parts(&file).unwrap();
     assert_eq!(file.group("many").unwrap().member_names().unwrap().len(), 600);
 }
 
@@ -133,6 +170,7 @@ fn a_serial_filter_is_used_by_the_thread_of_the_caller_only() {
     file.close().unwrap();
     let file = File::open_in(&ours, &path, &FileAccess::read()).unwrap();
     assert!(file.dataset("data").unwrap().read_raw::<i32>().unwrap() == numbers());
+    assert_eq!(file.dataset("data").unwrap().read_raw::<f64>().unwrap().len(), ELEMENTS);
     drop(file);
     std::fs::remove_dir_all(folder).unwrap();
 }

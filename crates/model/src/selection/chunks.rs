@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::point_index::PointIndex;
-use super::setop;
-use super::spans::{Builder, Node, SPANS_MAX};
-use super::{Axis, Selection, invalid};
+use super::spans::{self, Builder, Node, SPANS_MAX};
+use super::{Axis, Selection, invalid, setop};
 use crate::Result;
 
 /// Chunk coordinates (chunk numbers in each dimension) of the touched chunks, in C order.
@@ -96,17 +95,49 @@ fn chunk_coords(
     if let Some(known) = memo.get(&Arc::as_ptr(node)) {
         return Ok(known.clone());
     }
-    // Spans in the same chunks overlap once divided by the chunk shape, so each is a tree of its own until their union.
-    let mut trees: Vec<Arc<Node>> = Vec::new();
+    // Neighbours with the same chunks below become one. What still overlaps is united.
+    let mut rows: Vec<ChunkRows> = Vec::new();
     for span in &node.spans {
         let down = span.down.as_ref().map(|down| chunk_coords(down, &chunk_shape[1..], memo)).transpose()?;
-        let mut builder = Builder::default();
-        builder.push(span.low / chunk_shape[0], span.high / chunk_shape[0], down)?;
-        trees.extend(builder.finish());
+        let next = ChunkRows { low: span.low / chunk_shape[0], high: span.high / chunk_shape[0], down };
+        match rows.last_mut() {
+            Some(last) if last.goes_on_with(&next) => last.high = next.high,
+            _ => rows.push(next),
+        }
     }
-    let result = setop::union(trees, SPANS_MAX)?.unwrap_or_else(|| node.clone());
+    let result = united_rows(rows)?.unwrap_or_else(|| node.clone());
     memo.insert(Arc::as_ptr(node), result.clone());
     Ok(result)
+}
+
+/// Chunk numbers of one dimension that have the same chunk numbers below. They follow each other in order of `low`.
+struct ChunkRows {
+    low: u64,
+    high: u64,
+    down: Option<Arc<Node>>,
+}
+
+impl ChunkRows {
+    fn goes_on_with(&self, next: &ChunkRows) -> bool {
+        next.low <= self.high + 1 && spans::same_down(&self.down, &next.down)
+    }
+}
+
+/// Returns the tree of rows: in one pass where none overlap.
+fn united_rows(rows: Vec<ChunkRows>) -> Result<Option<Arc<Node>>> {
+    let is_disjoint = rows.windows(2).all(|pair| pair[0].high < pair[1].low);
+    let mut trees: Vec<Arc<Node>> = Vec::new();
+    let mut builder = Builder::default();
+    for row in rows {
+        builder.push(row.low, row.high, row.down)?;
+        if !is_disjoint {
+            trees.extend(std::mem::take(&mut builder).finish());
+        }
+    }
+    match is_disjoint {
+        true => Ok(builder.finish()),
+        false => setop::union(trees, SPANS_MAX),
+    }
 }
 
 /// The elements of a tree as coordinates.

@@ -10,6 +10,7 @@ mod chunk_copy;
 mod chunk_runs;
 mod chunks;
 mod codec;
+mod mask;
 mod point_index;
 mod points;
 mod project;
@@ -32,6 +33,7 @@ pub use blocks::Blocks;
 pub use chunk_runs::{ChunkRun, ChunkRuns};
 pub use chunks::Chunks;
 pub use codec::SelectionVersion;
+pub use mask::MaskRows;
 pub use point_index::PointIndex;
 pub use points::Points;
 pub use project::{project_intersection, shape_same};
@@ -153,6 +155,25 @@ impl Selection {
         Ok(Self::from_node(setop::union_boxes(corners, rank, made_max)?))
     }
 
+    /// Returns all combinations of the intervals of each dimension, which are first and last coordinates in ascending order.
+    ///
+    /// # Errors
+    /// Returns an error of kind `Invalid` if intervals overlap or are not in order.
+    pub fn product_of_intervals(axes: &[&[u64]]) -> Result<Self> {
+        let is_sorted = |axis: &&[u64]| {
+            let (pairs, rest) = axis.as_chunks::<2>();
+            let is_apart = |pair: &[[u64; 2]]| pair[0][1] < pair[1][0];
+            rest.is_empty()
+                && pairs.iter().all(|[a, b]| a <= b && *b < UNLIMITED)
+                && pairs.windows(2).all(is_apart)
+        };
+        if axes.is_empty() || axes.len() > dataspace::RANK_MAX || !axes.iter().all(is_sorted) {
+            return Err(invalid("intervals are not in order").with("rank", axes.len()));
+        }
+        let pairs = axes.iter().map(|axis| axis.as_chunks::<2>().0.iter());
+        Ok(Self::from_node(spans::product(pairs.map(|pairs| pairs.map(|pair| (pair[0], pair[1]))))?))
+    }
+
     /// Returns the selection of a tree, in regular form where it has one.
     fn from_node(root: Option<Arc<Node>>) -> Self {
         let Some(root) = root else { return Selection::None };
@@ -269,6 +290,15 @@ impl Selection {
                 Err(invalid("rank differs from the extent's").with("rank", rank).with("extent", dims.len()))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Returns whether the elements are those of one block, or all.
+    pub fn is_block(&self) -> bool {
+        match self {
+            Selection::All => true,
+            Selection::Regular(regular) => regular.axes().iter().all(|axis| axis.single().is_some()),
+            _ => false,
         }
     }
 

@@ -73,6 +73,10 @@ macro_rules! remote {
             fn follow_user_link(&self, op: &vol::OpLookup) -> Result<vol::FollowedLink> {
                 Err(model::Error::unsupported("follow user-defined link").with("path", &op.path))
             }
+            fn is_serial(&self, dataset: Token) -> bool {
+                let _ = dataset;
+                false
+            }
             fn collective(&self) -> Option<&dyn vol::Collective> {
                 None
             }

@@ -5,6 +5,7 @@ mod out;
 
 mod allocator;
 mod check;
+mod colours;
 mod commands;
 mod common;
 mod compact;

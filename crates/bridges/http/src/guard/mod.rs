@@ -1,5 +1,6 @@
 //! Who may ask: the host that a client thinks it talks to, the site that a browser asks for, and who one is.
 
+mod audit;
 mod credentials;
 mod headers;
 mod site;
@@ -20,6 +21,8 @@ use crate::config::{Auth, Config};
 use crate::query::Query;
 use crate::{hsds, page, routes};
 
+pub use audit::Audit;
+pub(crate) use audit::{Peer, write_down};
 pub(crate) use headers::add_headers;
 
 /// Bytes of a code or a cookie, before they are hexadecimal digits.
@@ -177,8 +180,11 @@ fn secret() -> Result<String> {
 pub(crate) async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     match guard.admit(request.method(), request.uri(), request.headers()) {
         Ok(Admission::Caller(who)) => {
+            let caller = audit::Caller(who.name.clone());
             request.extensions_mut().insert(who);
-            next.run(request).await
+            let mut response = next.run(request).await;
+            response.extensions_mut().insert(caller);
+            response
         }
         Ok(Admission::Browser(cookie)) => with_cookie(routes::redirect("/"), &cookie),
         Err(failure) => guard.refuse(failure),

@@ -25,7 +25,7 @@ mod values;
 mod writes;
 
 pub(crate) use ids::IdentifierTable;
-pub(crate) use request::{has_domain, takes_body};
+pub(crate) use request::{DOMAIN, has_domain, takes_body};
 pub(crate) use service::answer;
 
 /// Routes of the interface, as `/openapi.json` writes them.

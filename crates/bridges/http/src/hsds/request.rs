@@ -81,4 +81,4 @@ impl Request {
 }
 
 /// The header that clients may name the domain in.
-const DOMAIN: &str = "x-hdf-domain";
+pub(crate) const DOMAIN: &str = "x-hdf-domain";

@@ -1,9 +1,10 @@
 //! HSDS's interface, as far as h5pyd does not show it (`scripts/test-http`).
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 
 use hyperslab::File;
-use hyperslab_http::Server;
+use hyperslab_http::{Config, Server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -147,4 +148,32 @@ fn a_changed_domain_has_another_tag() {
     let attribute = json!({ "type": "H5T_STD_I8LE", "value": 1 });
     assert_eq!(domain.put(&format!("{}/attributes/a?domain=/a.h5", domain.root()), &attribute), 201);
     assert_eq!(get_with(domain.address(), &target, &[("If-None-Match", &tag)]).status, 200);
+}
+
+#[test]
+fn changes_and_refusals_are_written_down_and_reads_are_not() {
+    let folder = TempDir::new().unwrap();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let written = lines.clone();
+    let config = Config {
+        audit: Some(Arc::new(move |asked, outcome| {
+            let from_here = asked.from.starts_with("127.0.0.1:");
+            let line = format!("{} {} {} {} {from_here}", asked.who, asked.what, asked.name, outcome.is_ok());
+            written.lock().unwrap().push(line);
+        })),
+        ..serving::folder(folder.path())
+    };
+    let server = Server::start(&config).unwrap();
+    let address = server.address();
+    assert_eq!(send(address, "PUT", "/?domain=/new.h5", b"").status, 201);
+    assert_eq!(get(address, "/?domain=/new.h5").status, 200);
+    assert_eq!(send(address, "DELETE", "/?domain=/nothing.h5", b"").status, 404);
+    assert_eq!(get_with(address, "/?domain=/new.h5", &[("Origin", "https://elsewhere.test")]).status, 403);
+    server.stop();
+    let expected = [
+        "anybody PUT / /new.h5 true true",
+        "anybody DELETE / /nothing.h5 false true",
+        "? GET / /new.h5 false true",
+    ];
+    assert_eq!(*lines.lock().unwrap(), expected);
 }

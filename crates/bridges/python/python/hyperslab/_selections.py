@@ -84,7 +84,8 @@ def _select_special(shape, item, dataset):
 
 def _select_mask(shape, mask):
     mask = np.ascontiguousarray(mask).reshape(-1).view(np.uint8)
-    return Selected(_core.Selection.mask(shape, mask), (int(np.count_nonzero(mask)),), False)
+    core = _core.Selection.mask(shape, mask)
+    return Selected(core, (core.count(shape),), False)
 
 
 def _select_region(shape, reference, dataset):
@@ -205,18 +206,12 @@ def _select_axes(shape, index):
     if not lists:
         parts = zip(*((axis.start, axis.stride, axis.count, axis.block) for axis in axes))
         return Selected(_core.Selection.hyperslab(*map(list, parts)), result)
-    return Selected(_union(axes), result, False)
+    return Selected(_product(axes), result, False)
 
 
-def _union(axes):
+def _product(axes):
     """Return all blocks that the runs of the axes make."""
-    runs = [axis.runs() for axis in axes]
-    grids = np.meshgrid(*(np.arange(len(run)) for run in runs), indexing="ij")
-    at = [grid.reshape(-1) for grid in grids]
-    first = np.stack([run[i, 0] for run, i in zip(runs, at)], 1)
-    last = np.stack([run[i, 1] for run, i in zip(runs, at)], 1)
-    corners = np.concatenate([first, last], 1).astype(np.uint64).reshape(-1)
-    return _core.Selection.blocks(len(axes), corners)
+    return _core.Selection.product([axis.runs().astype(np.uint64).reshape(-1) for axis in axes])
 
 
 def spread(value, selected):

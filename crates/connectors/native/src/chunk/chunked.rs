@@ -92,10 +92,16 @@ impl Reading<'_> {
 
     /// Returns whether it pays to use other cores for so many chunks, and there is memory for that.
     fn is_worth_sharing(&self, chunks: u64, bytes: usize) -> bool {
-        let is_work = chunks > 1 && (self.chunks.filtered || bytes as u64 >= PARALLEL_BYTES);
+        let is_work = chunks > 1 && (self.chunks.filtered || self.touched(chunks, bytes) >= PARALLEL_BYTES);
         let is_alone =
             || self.file.store.is_serial() || self.file.registry.is_serial(&stages(self.dataset.filters()));
         is_work && !is_alone() && (self.chunks.chunk_bytes <= SMALL_BYTES || self.has_memory_to_share())
+    }
+
+    /// Returns about how many bytes of chunks without filters are read for so many bytes of elements.
+    fn touched(&self, chunks: u64, bytes: usize) -> u64 {
+        let whole = chunks.saturating_mul(self.chunks.chunk_bytes);
+        pieces::touched_bytes(self.selection, bytes as u64, self.element_bytes(), whole)
     }
 
     /// Returns whether every core could decode a chunk at the same time.

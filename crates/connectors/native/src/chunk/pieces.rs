@@ -1,6 +1,6 @@
 //! Runs of bytes that lie near each other in the file are read in one go.
 
-use model::{Error, Result};
+use model::{Error, Result, Selection};
 
 use crate::format::Address;
 use crate::store::Store;
@@ -22,6 +22,15 @@ pub(crate) struct FileRun {
     /// Offset in the buffer.
     pub(crate) to: usize,
     pub(crate) len: usize,
+}
+
+/// Returns about how many bytes of `whole` bytes are read for `bytes` bytes of selected elements: what lies between elements
+/// that are apart is read too.
+pub(super) fn touched_bytes(selection: &Selection, bytes: u64, element_bytes: u64, whole: u64) -> u64 {
+    match selection.is_block() {
+        true => bytes,
+        false => (bytes / element_bytes.max(1)).saturating_mul(GAP_BYTES).min(whole).max(bytes),
+    }
 }
 
 impl FileRun {

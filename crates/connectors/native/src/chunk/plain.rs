@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use algorithms::thread_pool;
 use model::properties::{ExternalFile, Layout};
 use model::{Error, Result, Selection};
 use vol::RawBytes;
@@ -12,7 +13,14 @@ use crate::format::Address;
 use crate::object::dataset::Dataset;
 use crate::reader::Reader;
 
-/// Elements of one run of bytes in the file. What lies apart goes straight into the caller's buffer.
+/// Less than this is not worth other cores, whatever lies between the elements.
+const SHARED_BYTES_MIN: usize = 32 << 10;
+/// What a core reads at a time, with what lies between the elements.
+const SHARE_BYTES: u64 = 1 << 20;
+/// Shares for each core: one that is slower leaves some to the others.
+const SHARES_EACH: u64 = 4;
+
+/// Elements of one run of bytes in the file, read on all cores where that pays.
 pub(crate) fn contiguous(
     file: &Reader,
     dataset: &Dataset,
@@ -24,6 +32,41 @@ pub(crate) fn contiguous(
         super::fill(dataset, into);
         return Ok(());
     };
+    let shares = shares(file, dataset, selection, into.len())?;
+    if shares <= 1 {
+        return read_runs(file, dataset, base, selection, into);
+    }
+    let (dims, bytes) = (dataset.dims(), dataset.element_bytes());
+    let count = selection.element_count(dims)?;
+    let (mut parts, mut rest) = (Vec::new(), into);
+    for strip in selection.strips(dims, count.div_ceil(shares))? {
+        let len = strip.element_count(dims)? as usize * bytes;
+        let (now, later) = std::mem::take(&mut rest).split_at_mut(len);
+        parts.push((strip, now));
+        rest = later;
+    }
+    thread_pool::each(parts, |(strip, into)| read_runs(file, dataset, base, &strip, into))
+}
+
+/// Returns in how many shares a selection is read. One run of bytes is left to the store.
+fn shares(file: &Reader, dataset: &Dataset, selection: &Selection, bytes: usize) -> Result<u64> {
+    let is_alone = bytes < SHARED_BYTES_MIN || matches!(selection, Selection::All);
+    if is_alone || file.store.is_serial() || file.store.shared.is_remote() {
+        return Ok(1);
+    }
+    let (each, whole) = (dataset.element_bytes() as u64, super::logical_bytes(dataset)?);
+    let touched = pieces::touched_bytes(selection, bytes as u64, each, whole);
+    Ok((touched / SHARE_BYTES).min(SHARES_EACH * thread_pool::threads() as u64))
+}
+
+/// What lies apart goes straight into the caller's buffer.
+fn read_runs(
+    file: &Reader,
+    dataset: &Dataset,
+    base: Address,
+    selection: &Selection,
+    into: &mut [u8],
+) -> Result<()> {
     let bytes = dataset.element_bytes();
     let mut to = 0;
     let pieces = selection.runs(dataset.dims())?.map(|run| {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use filters::pipeline::stages;
 use model::datatype::ReferenceKind;
 use model::properties::AllocTime;
 use model::{Datatype, Error, Link, LinkTarget, ObjectKind, Reference, Result, Token};
@@ -263,6 +264,14 @@ impl Container for NativeContainer {
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         datasets::read(self, reads)
+    }
+
+    fn is_serial(&self, dataset: Token) -> bool {
+        let has_serial_filter = || {
+            let opened = self.dataset(dataset);
+            opened.is_ok_and(|(view, dataset)| view.file.registry.is_serial(&stages(dataset.filters())))
+        };
+        self.file.store.is_serial() || has_serial_filter()
     }
 
     fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Result<Page<ChunkInfo>> {

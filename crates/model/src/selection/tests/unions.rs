@@ -104,3 +104,35 @@ fn nested_blocks_unite_although_all_overlap() {
     assert!(union.contains(&[3000, 3000], &[1000, 1000]).unwrap());
     assert!(!union.contains(&[3000, 3000], &[0, 0]).unwrap());
 }
+
+#[test]
+fn intervals_combine_to_the_union_of_their_blocks() {
+    let (rows, columns) = ([0, 1, 4, 4, 7, 9], [2, 2, 5, 8]);
+    let product = Selection::product_of_intervals(&[&rows, &columns]).unwrap();
+    let blocks: Vec<_> = rows
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .flat_map(|row| columns.as_chunks::<2>().0.iter().map(move |column| (row, column)))
+        .map(|(row, column)| (vec![row[0], column[0]], vec![row[1] - row[0] + 1, column[1] - column[0] + 1]))
+        .collect();
+    assert_eq!(expanded(&product, &[12, 12]), model(&blocks, &[12, 12]));
+    assert_eq!(Selection::product_of_intervals(&[&[], &columns]).unwrap(), Selection::None);
+    for wrong in [&[3, 2][..], &[1, 4, 4, 5], &[5, 5, 1, 1], &[1]] {
+        assert!(Selection::product_of_intervals(&[wrong]).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn chunks_of_many_blocks_are_those_that_hold_their_elements() {
+    for (rank, seed) in (1..=3).flat_map(|rank| (0..40).map(move |seed| (rank, seed))) {
+        let (dims, shape) = (vec![12; rank], vec![1 + seed % 5; rank]);
+        let union = united(&blocks(rank, 1 + seed as usize, &mut (seed + 7)), &dims);
+        let found: Vec<Vec<u64>> = union.chunks(&dims, &shape).unwrap().collect();
+        let of =
+            |offset: u64| coordinates(offset, &dims).iter().zip(&shape).map(|(x, len)| x / len).collect();
+        let expected: std::collections::BTreeSet<Vec<u64>> =
+            expanded(&union, &dims).into_iter().map(of).collect();
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "seed {seed}");
+    }
+}

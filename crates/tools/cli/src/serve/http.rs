@@ -22,6 +22,7 @@ pub(super) fn start(
         auth: beside.rights().map_or(Auth::Off, |rights| Auth::Tokens(rights.clone())),
         origins,
         metrics: Some(Arc::new(beside.metrics_source())),
+        audit: Some(Arc::new(beside.audit_source())),
         ..Config::local(config.registry.clone(), Source::Root { folder, connector })
     })
 }

@@ -1,6 +1,6 @@
 //! `hyperslab view --text`: a dataset as a picture in the terminal, a group as a list with small ones.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use hyperslab::vol::FileAccess;
 use hyperslab::vol::model::datatype::Datatype;
@@ -28,8 +28,7 @@ impl Screen {
         let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<usize>().ok());
         let columns = number("COLUMNS").unwrap_or(80).clamp(20, 400);
         let rows = number("LINES").map_or(20, |lines| lines.saturating_sub(6)).clamp(4, 200);
-        let has_colours = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Screen { columns, rows, has_colours }
+        Screen { columns, rows, has_colours: crate::colours::are_wanted() }
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use hyperslab::{Error, Result};
 
 use super::options::{Options, Sink};
+use crate::colours::{Coloured, Lines};
 use crate::out::Printable;
 
 /// The kind of output.
@@ -38,8 +39,11 @@ fn text(out: impl Write + 'static, options: &Options) -> Box<dyn Write> {
 impl Streams {
     /// Opens what the options name.
     pub(crate) fn open(options: &Options) -> Result<Self> {
-        let mut outputs: Vec<Box<dyn Write>> =
-            vec![text(BufWriter::with_capacity(1 << 16, io::stdout()), options)];
+        let stdout: Box<dyn Write> = match options.binary {
+            Some(_) => Box::new(io::stdout()),
+            None => Box::new(Coloured::new(io::stdout(), Lines::Dump)),
+        };
+        let mut outputs: Vec<Box<dyn Write>> = vec![text(BufWriter::with_capacity(1 << 16, stdout), options)];
         let mut place = |sink: &Sink| -> Result<Option<usize>> {
             match sink {
                 Sink::Stdout => Ok(Some(0)),

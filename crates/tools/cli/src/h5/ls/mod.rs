@@ -18,7 +18,9 @@ pub(crate) mod walk;
 
 pub(crate) use options::USAGE;
 
+use crate::colours::{Coloured, Lines};
 use crate::open::{advice, shown};
+use crate::out::Printable;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,7 +33,8 @@ use walk::{Lister, Outcome};
 
 /// Lists what the command line names.
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    let mut out = io::BufWriter::new(crate::out::stdout());
+    let stdout = Coloured::new(io::stdout().lock(), Lines::Ls);
+    let mut out = io::BufWriter::new(Printable::new(stdout));
     let code = match options::parse(args) {
         Command::Help => print(&mut out, USAGE, 0),
         Command::Version => {
