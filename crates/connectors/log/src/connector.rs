@@ -22,6 +22,7 @@ use crate::load::{self, Loaded};
 use crate::logs::Log;
 use crate::state::{LogState, Settings, Shared};
 use crate::table::TableVersion;
+use crate::table_bytes::{FileRange, TableBytes};
 
 /// Elements have no chunks as they are stored, and what virtual datasets are made of would be anchors to the inner file.
 pub(crate) const CAPABILITY: Capability =
@@ -112,8 +113,8 @@ fn not_a_log(path: &str) -> Error {
     Error::invalid("open log").with("path", path).with("problem", "the file has no log in it")
 }
 
-fn load_state(inner: &dyn Container, group: Token, access: &FileAccess) -> Result<LogState> {
-    Loaded::read(inner, group, &access.limits)?.into_state(&access.limits)
+fn load_state(inner: &Inner, group: Token, access: &FileAccess) -> Result<LogState> {
+    Loaded::read(&*inner.container, group, &access.limits)?.into_state(&inner.file, &access.limits)
 }
 
 impl LogConnector {
@@ -170,14 +171,16 @@ impl LogConnector {
         let settings = settings(op.engine, op.access)?;
         // Held while a file is read: two who open one at the same time get the same one.
         let mut table = self.table();
-        let Inner { container: inner, file } = Inner::open(&*self.inner, op)?;
-        let known = table.get(&file.identity()).and_then(Weak::upgrade);
+        let inner = Inner::open(&*self.inner, op)?;
+        let known = table.get(&inner.file.identity()).and_then(Weak::upgrade);
         let known = known.filter(|shared| shared.handles.load(Ordering::Acquire) > 0);
         let shared = match known {
             Some(shared) => shared,
             None => {
-                let Some(group) = load::find(&*inner)? else { return Ok(Opened::Plain(inner)) };
-                let state = load_state(&*inner, group, op.access)?;
+                let Some(group) = load::find(&*inner.container)? else {
+                    return Ok(Opened::Plain(inner.container));
+                };
+                let state = load_state(&inner, group, op.access)?;
                 let log_open = LogOpen {
                     path: op.path,
                     settings,
@@ -185,11 +188,12 @@ impl LogConnector {
                     registry: op.registry,
                     comm: Arc::new(Single),
                 };
-                Arc::new(log_open.shared(file, None, (inner.info()?.root, group), state))
+                let root = inner.container.info()?.root;
+                Arc::new(log_open.shared(inner.file, None, (root, group), state))
             }
         };
         table.insert(shared.file.identity(), Arc::downgrade(&shared));
-        Ok(Opened::Log(Arc::new(LogContainer::new(inner, shared, op.access)?)))
+        Ok(Opened::Log(Arc::new(LogContainer::new(inner.container, shared, op.access)?)))
     }
 
     /// Creates a file that all members of a group write. All of them call this.
@@ -203,8 +207,11 @@ impl LogConnector {
         self.begin(&LogOpen { path: op.path, settings, access: &access, registry: op.registry, comm }, make)
     }
 
-    /// Opens a file for all members of a group. All of them call this.
+    /// Opens a file for all members of a group. All of them call this. To read it, each opens it for itself.
     pub fn open_shared(&self, comm: Arc<dyn Comm>, op: &ContainerOpen<'_>) -> Result<Arc<LogContainer>> {
+        if op.access.access == Access::Read {
+            return self.open_log(op);
+        }
         let make = || {
             check_access(op.access)?;
             let inner = Inner::open(&*self.inner, op)?;
@@ -243,7 +250,7 @@ impl LogConnector {
             Some((inner, _)) => (Some(inner.container), inner.file),
             None => (None, Arc::new(open_file(log_open.path, log_open.access)?)),
         };
-        let state = loaded.into_state(&log_open.access.limits)?;
+        let state = loaded.into_state(&file, &log_open.access.limits)?;
         let shared = Arc::new(log_open.shared(file, leader.clone(), (root, group), state));
         let inner: Arc<dyn Container> = match leader {
             Some(alone) if log_open.comm.size() == 1 => alone,
@@ -253,26 +260,76 @@ impl LogConnector {
     }
 }
 
+/// Numbers, and tables that are not as they are in the file.
 type Message = (Vec<u64>, Vec<Vec<u8>>);
 
+/// The number of ranges that says of a table that it is in the message instead.
+const IN_MESSAGE: u64 = u64::MAX;
+
+fn put_table(table: Option<&TableBytes>, (numbers, memory): &mut Message) {
+    match table {
+        None => numbers.push(0),
+        Some(TableBytes::File(ranges)) => {
+            numbers.push(ranges.len() as u64 + 1);
+            ranges.iter().for_each(|range| numbers.extend([range.offset, range.bytes]));
+        }
+        Some(TableBytes::Memory(bytes)) => {
+            numbers.push(IN_MESSAGE);
+            memory.push(bytes.clone());
+        }
+    }
+}
+
 fn to_bytes(inner: &dyn Container, group: Token, loaded: &Loaded) -> Result<Vec<u8>> {
-    let mut numbers = vec![inner.info()?.root.to_u64(), group.to_u64(), loaded.id_next];
-    numbers.push(loaded.logs.len() as u64);
-    loaded.logs.iter().for_each(|(number, log)| numbers.extend([*number, log.offset, log.bytes]));
-    numbers.extend(&loaded.flushes);
-    wire::to_bytes::<Message>(&(numbers, loaded.tables.clone()))
+    let numbers = vec![inner.info()?.root.to_u64(), group.to_u64(), loaded.id_next, loaded.logs.len() as u64];
+    let mut message: Message = (numbers, Vec::new());
+    loaded.logs.iter().for_each(|(number, log)| message.0.extend([*number, log.offset, log.bytes]));
+    put_table(loaded.merged.as_ref(), &mut message);
+    put_table(loaded.starts.as_ref(), &mut message);
+    for (flush, table) in &loaded.flushes {
+        message.0.push(*flush);
+        put_table(Some(table), &mut message);
+    }
+    wire::to_bytes(&message)
+}
+
+/// What is left of a message.
+struct Received {
+    numbers: std::vec::IntoIter<u64>,
+    memory: std::vec::IntoIter<Vec<u8>>,
+}
+
+impl Received {
+    fn number(&mut self) -> Result<u64> {
+        let broken = || Error::invalid("open log").with("problem", "the leader sent something else");
+        self.numbers.next().ok_or_else(broken)
+    }
+
+    fn table(&mut self) -> Result<Option<TableBytes>> {
+        match self.number()? {
+            0 => Ok(None),
+            IN_MESSAGE => Ok(self.memory.next().map(TableBytes::Memory)),
+            count => {
+                let range = |_| Ok(FileRange { offset: self.number()?, bytes: self.number()? });
+                Ok(Some(TableBytes::File((1..count).map(range).collect::<Result<_>>()?)))
+            }
+        }
+    }
 }
 
 fn from_bytes(bytes: &[u8]) -> Result<(Token, Token, Loaded)> {
-    let (numbers, tables) = wire::from_bytes::<Message>(bytes)?;
-    let broken = || Error::invalid("open log").with("problem", "the leader sent something else");
-    let &[root, group, id_next, count, ref rest @ ..] = numbers.as_slice() else { return Err(broken()) };
-    let logs = usize::try_from(count).ok().and_then(|n| n.checked_mul(3));
-    let (logs, flushes) = logs.and_then(|n| rest.split_at_checked(n)).ok_or_else(broken)?;
-    let logs = logs.as_chunks::<3>().0.iter();
-    let logs = logs.map(|&[number, offset, bytes]| (number, Log { offset, bytes })).collect();
-    let loaded = Loaded { logs, tables, flushes: flushes.to_vec(), id_next };
-    Ok((Token::from_u64(root), Token::from_u64(group), loaded))
+    let (numbers, memory) = wire::from_bytes::<Message>(bytes)?;
+    let mut from = Received { numbers: numbers.into_iter(), memory: memory.into_iter() };
+    let (root, group) = (Token::from_u64(from.number()?), Token::from_u64(from.number()?));
+    let (id_next, count) = (from.number()?, from.number()?);
+    let log = |_| Ok((from.number()?, Log { offset: from.number()?, bytes: from.number()? }));
+    let logs = (0..count).map(log).collect::<Result<_>>()?;
+    let (merged, starts) = (from.table()?, from.table()?);
+    let mut flushes = Vec::new();
+    while let Some(flush) = from.numbers.next() {
+        flushes.extend(from.table()?.map(|table| (flush, table)));
+    }
+    Ok((root, group, Loaded { logs, merged, starts, flushes, id_next }))
 }
 
 impl Connector for LogConnector {

@@ -32,12 +32,6 @@ impl Logs {
         self.by_offset.insert(log.offset, log.bytes);
     }
 
-    pub(crate) fn remove(&mut self, number: u64) {
-        if let Some(log) = self.by_number.remove(&number) {
-            self.by_offset.remove(&log.offset);
-        }
-    }
-
     /// Returns the logs by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Log)> {
         self.by_number.iter().map(|(number, log)| (*number, *log))

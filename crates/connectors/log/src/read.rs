@@ -13,7 +13,7 @@ use crate::container::LogContainer;
 use crate::flat;
 use crate::pieces::{ElementRun, FILE, within};
 use crate::state::{LogState, Logged, Shared, decode_entry};
-use crate::write::unknown;
+use crate::write::{together_only, unknown};
 
 /// Bytes between two pieces that are read all the same: a call costs more.
 const GAP_BYTES_MAX: u64 = 4 << 10;
@@ -283,8 +283,9 @@ impl LogContainer {
         for read in reads.iter() {
             match state.logged(read.dataset) {
                 Some(logged) => algorithms::checks::transfer(&logged.info, read.selection, read.into.len())?,
-                None if state.known.contains_key(&read.dataset) => {}
-                None => return Err(unknown(read.dataset)),
+                None if !state.known.contains_key(&read.dataset) => return Err(unknown(read.dataset)),
+                None if !shared.is_alone() => return Err(together_only()),
+                None => {}
             }
         }
         for read in reads {

@@ -1,7 +1,7 @@
 //! What is known of one open file: datasets, what waits, and where everything lies.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -14,8 +14,10 @@ use vol::{Container, DatasetInfo, WhenFull};
 
 use crate::arena::Arena;
 use crate::logs::Logs;
+use crate::merged::Merged;
 use crate::pieces::{ElementRun, FILE, Index, without_overlaps};
-use crate::table::{Coded, Entry, TableVersion};
+use crate::table::{self, Coded, Entry, Table, TableVersion};
+use crate::table_bytes::{FileRange, TableBytes};
 use crate::{flat, pipeline};
 
 /// One open file, as one process (or one that stands for a process) has it.
@@ -71,8 +73,9 @@ pub(crate) struct Logged {
     /// The same, in order, as far as a caller asked for it.
     pub(crate) recent: Index,
     pub(crate) absorbed: usize,
-    /// The entries in the file.
+    /// The entries in the file, when those of the table of all flushes were looked up.
     pub(crate) index: Index,
+    is_loaded: bool,
     /// Entries that went through filters: sources of pieces.
     pub(crate) coded: Vec<Entry>,
     /// Runs of all entries: there cannot be more of them than bytes in the logs.
@@ -86,10 +89,7 @@ pub(crate) struct Logged {
 pub(crate) enum KnownDataset {
     Logged(Box<Logged>),
     /// Not an anchor: the inner container has its elements.
-    Plain {
-        /// Elements hold variable-length values or references.
-        has_descriptors: bool,
-    },
+    Plain,
 }
 
 #[derive(Debug, Default)]
@@ -97,16 +97,36 @@ pub(crate) struct LogState {
     pub(crate) known: HashMap<Token, KnownDataset, Spread>,
     pub(crate) arena: Arena,
     pub(crate) logs: Logs,
-    /// Entries that no index has yet, by dataset.
+    /// The table of all flushes before the last close.
+    pub(crate) merged: Option<Merged>,
+    /// Tables of the flushes since then, from old to new.
+    pub(crate) tables: Vec<FlushTable>,
+    /// How many of them are decoded.
+    pub(crate) tables_decoded: usize,
+    /// Entries of decoded tables that no index has yet, by dataset.
     pub(crate) arrived: HashMap<u64, Vec<Entry>, Spread>,
-    /// Names of datasets by number, as they were made.
-    pub(crate) names: Vec<String>,
+    /// Names of the datasets that were made since the file was opened, by number.
+    pub(crate) names: BTreeMap<u64, String>,
     pub(crate) id_next: u64,
-    /// Tables of single flushes, which wait to become one.
-    pub(crate) flushes: Vec<u64>,
     pub(crate) flush_next: u64,
     /// The numbers of the log's group are out of date.
     pub(crate) is_changed: bool,
+}
+
+/// The table of one flush.
+#[derive(Debug)]
+pub(crate) struct FlushTable {
+    /// The tables of all processes, one after another.
+    pub(crate) bytes: TableBytes,
+    /// What this process wrote of them; `None` where it was not there.
+    pub(crate) own: Option<FileRange>,
+}
+
+impl FlushTable {
+    /// Returns a table that was in the file when it was opened.
+    pub(crate) fn of_all(bytes: TableBytes) -> Self {
+        FlushTable { bytes, own: None }
+    }
 }
 
 impl Shared {
@@ -135,7 +155,7 @@ impl Shared {
             }
             drop(state);
             let mut state = self.write();
-            datasets.iter().try_for_each(|dataset| state.make_ready(*dataset, &self.limits))?;
+            datasets.iter().try_for_each(|dataset| state.make_ready(*dataset, self))?;
         }
     }
 }
@@ -153,6 +173,7 @@ impl Logged {
             recent: Index::default(),
             absorbed: 0,
             index: Index::default(),
+            is_loaded: false,
             coded: Vec::new(),
             runs: 0,
             broken: None,
@@ -167,8 +188,8 @@ impl Logged {
     }
 
     /// Forgets what is in the file: it is about to be read again.
-    pub(crate) fn forget_file(&mut self) {
-        (self.runs, self.broken) = (0, None);
+    fn forget_file(&mut self) {
+        (self.runs, self.broken, self.is_loaded) = (0, None, false);
         self.coded.clear();
         self.index.clear();
     }
@@ -235,28 +256,90 @@ impl LogState {
     fn is_ready(&self, dataset: Token) -> bool {
         self.logged(dataset).is_none_or(|logged| {
             logged.broken.is_none()
+                && logged.is_loaded
                 && logged.absorbed == logged.requests.len()
                 && logged.index.is_merged()
+                && self.tables_decoded == self.tables.len()
                 && !self.arrived.contains_key(&logged.id)
         })
     }
 
-    fn make_ready(&mut self, dataset: Token, limits: &Limits) -> Result<()> {
+    fn make_ready(&mut self, dataset: Token, shared: &Shared) -> Result<()> {
+        if self.logged(dataset).is_none() {
+            return Ok(());
+        }
+        self.decode_tables(&shared.file, &shared.limits)?;
         let Some(KnownDataset::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
         logged.absorb();
-        let mut arrived = self.arrived.remove(&logged.id).unwrap_or_default().into_iter();
-        if let Err(error) = arrived.try_for_each(|entry| logged.attach(entry, &self.logs, limits)) {
+        let mut entries = Vec::new();
+        if let Some(merged) = self.merged.as_ref().filter(|_| !logged.is_loaded) {
+            entries = merged.entries_of(logged.id, &shared.file, &shared.limits)?;
+        }
+        logged.is_loaded = true;
+        let arrived = self.arrived.remove(&logged.id).unwrap_or_default();
+        let mut entries = entries.into_iter().chain(arrived);
+        if let Err(error) = entries.try_for_each(|entry| logged.attach(entry, &self.logs, &shared.limits)) {
             logged.broken = Some(error);
         }
         logged.index.merge(logged.size);
         logged.broken.clone().map_or(Ok(()), Err)
     }
 
-    /// Notes entries that are in the file.
-    pub(crate) fn arrive(&mut self, entries: Vec<Entry>) {
-        for entry in entries {
-            self.arrived.entry(entry.dataset).or_default().push(entry);
+    /// Notes the entries of the flushes since the last close.
+    fn decode_tables(&mut self, file: &Posix, limits: &Limits) -> Result<()> {
+        while let Some(table) = self.tables.get(self.tables_decoded) {
+            for entry in Table::decode_all(&table.bytes.all(file, limits)?, limits)?.entries {
+                self.arrived.entry(entry.dataset).or_default().push(entry);
+            }
+            self.tables_decoded += 1;
         }
+        Ok(())
+    }
+
+    /// Forgets what is known of the logs in the file: they are about to be read anew.
+    pub(crate) fn forget_file(&mut self) {
+        (self.tables, self.tables_decoded) = (Vec::new(), 0);
+        self.arrived.clear();
+        for known in self.known.values_mut() {
+            if let KnownDataset::Logged(logged) = known {
+                logged.forget_file();
+            }
+        }
+    }
+
+    /// Returns all entries, dataset by dataset, each dataset's in the order of their writing.
+    pub(crate) fn all_entries(&self, file: &Posix, limits: &Limits) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for table in &self.tables {
+            entries.extend(Table::decode_all(&table.bytes.all(file, limits)?, limits)?.entries);
+        }
+        let Some(merged) = &self.merged else { return Ok(entries) };
+        let mut all = Vec::new();
+        for dataset in merged.present(0..u64::MAX, file, limits)? {
+            all.extend(merged.entries_of(dataset, file, limits)?);
+        }
+        all.extend(entries);
+        Ok(all)
+    }
+
+    /// Returns whether places of entries stay true when the file is repacked.
+    pub(crate) fn survives_repack(&self, file: &Posix, limits: &Limits) -> Result<bool> {
+        if self.merged.as_ref().is_some_and(|merged| !merged.survives_repack()) {
+            return Ok(false);
+        }
+        // Version 1 counts from the start of the file, version 2 from that of a log dataset.
+        for table in &self.tables {
+            if table::version(&table.bytes.read(file, 0, 4, limits)?)? == 1 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the number of bytes of all tables.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        let merged = self.merged.as_ref().map_or(0, |merged| merged.bytes().0.len());
+        self.tables.iter().fold(merged, |n, table| n.saturating_add(table.bytes.len()))
     }
 }
 

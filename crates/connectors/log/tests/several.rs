@@ -181,19 +181,82 @@ fn a_writer_that_is_gone_fails_the_others_and_the_last_flush_stays() {
     assert_eq!(get(&*c, find(&*c, "d"), &Selection::All).unwrap(), [5, 5, 5]);
 }
 
+/// A dataset of strings, one for each rank.
+fn strings(c: &LogContainer, name: &str, count: u64) -> Token {
+    let mut op = op(c, name, model::Dataspace::simple(&[count]).unwrap(), Default::default());
+    op.datatype = model::Datatype::var_string(model::CharacterSet::Utf8);
+    c.dataset_create(&op).unwrap()
+}
+
+/// Writes one string collectively, in the memory datatype.
+fn put_string(c: &LogContainer, dataset: Token, at: u64, text: &str) -> vol::Result<()> {
+    let mut heap = model::heap::Heap::new();
+    let descriptor = heap.push(text.as_bytes(), text.len() as u64);
+    let datatype = c.dataset_info(dataset).unwrap().datatype.memory_type();
+    let mut element = vec![0; datatype.size() as usize];
+    descriptor.store(&mut element).unwrap();
+    let selection = Selection::block(&[at], &[1]).unwrap();
+    let together = Container::collective(c).unwrap();
+    together.write_values_all(dataset, &selection, &element, &heap)
+}
+
+/// Reads strings collectively.
+fn get_strings(c: &LogContainer, dataset: Token, selection: &Selection, count: usize) -> vol::Result<Vec<String>> {
+    let info = c.dataset_info(dataset)?;
+    let mut raw = vec![0; count * info.datatype.size() as usize];
+    let together = Container::collective(c).unwrap();
+    together.read_all(&mut [vol::OpRead { dataset, selection, into: &mut raw }])?;
+    let (memory, mut heap) = (info.datatype.memory_type(), model::heap::Heap::new());
+    let none = Default::default();
+    let values =
+        algorithms::transfer::from_file_type(c, &info.datatype, &raw, &memory, &none, &mut heap)?;
+    let text = |element: &[u8]| {
+        let descriptor = model::heap::VarLenDescriptor::load(element).unwrap();
+        String::from_utf8(heap.get(descriptor, 1).unwrap().to_vec()).unwrap()
+    };
+    Ok(values.chunks_exact(memory.size() as usize).map(text).collect())
+}
+
 #[test]
-fn values_of_variable_length_are_refused_where_several_write() {
-    let folder = Folder::new("log");
-    let path = folder.at("text.h5");
-    on_threads(2, |member| {
-        let (create, access) = (FileCreate::default(), FileAccess::write());
-        let c = connector().create_shared(member, &ContainerCreate::new(&path, &create, &access)).unwrap();
-        let mut op = op(&*c, "d", model::Dataspace::simple(&[2]).unwrap(), Default::default());
-        op.datatype = model::Datatype::var_string(model::CharacterSet::Utf8);
-        let data = c.dataset_create(&op).unwrap();
-        let size = c.dataset_info(data).unwrap().datatype.size() as usize;
-        let write = vol::OpWrite { dataset: data, selection: &Selection::All, from: &vec![0; 2 * size] };
-        assert_eq!(c.dataset_write(&[write]).unwrap_err().kind(), model::Kind::Unsupported);
-        c.close().unwrap();
-    });
+fn strings_of_several_writers_are_read_by_all_and_by_plain_programs() {
+    for ranks in [2, 4] {
+        let folder = Folder::new("log");
+        let path = folder.at("text.h5");
+        on_threads(ranks, |member| {
+            let rank = member.rank() as u64;
+            let (create, access) = (FileCreate::default(), FileAccess::write());
+            let c = connector().create_shared(member, &ContainerCreate::new(&path, &create, &access)).unwrap();
+            let (text, numbers) = (strings(&c, "text", ranks as u64), ints(&*c, "numbers", &[ranks as u64]));
+            put_string(&c, text, rank, &format!("rank {rank}")).unwrap();
+            let own = Selection::block(&[rank], &[1]).unwrap();
+            put(&*c, numbers, &own, &[rank as i32]).unwrap();
+            let wanted: Vec<String> = (0..ranks).map(|rank| format!("rank {rank}")).collect();
+            assert_eq!(get_strings(&c, text, &Selection::All, ranks).unwrap(), wanted);
+            // Each reads another element.
+            let other = (rank + 1) % ranks as u64;
+            let one = Selection::block(&[other], &[1]).unwrap();
+            assert_eq!(get_strings(&c, text, &one, 1).unwrap(), [format!("rank {other}")]);
+            c.commit(Durability::None).unwrap();
+            // One that cannot take part fails all, and no one waits.
+            let at = if rank == 1 { 99 } else { rank };
+            assert!(put_string(&c, text, at, "lost").is_err());
+            // Without the others such a dataset is not transferred.
+            let size = c.dataset_info(text).unwrap().datatype.size() as usize;
+            let write = vol::OpWrite { dataset: text, selection: &own, from: &vec![0; size] };
+            assert_eq!(c.dataset_write(&[write]).unwrap_err().kind(), model::Kind::Unsupported);
+            c.close().unwrap();
+        });
+        let native = native::NativeConnector;
+        let c = vol::Connector::open(&native, &ContainerOpen::new(&path, &FileAccess::read())).unwrap();
+        let text = find(&*c, "text");
+        assert_eq!(c.dataset_info(text).unwrap().space.dims(), [ranks as u64]);
+        let mut raw = vec![0; ranks * c.dataset_info(text).unwrap().datatype.size() as usize];
+        c.dataset_read(&mut [vol::OpRead { dataset: text, selection: &Selection::All, into: &mut raw }]).unwrap();
+        let (info, mut heap) = (c.dataset_info(text).unwrap(), model::heap::Heap::new());
+        let none = Default::default();
+        let memory = info.datatype.memory_type();
+        algorithms::transfer::from_file_type(&*c, &info.datatype, &raw, &memory, &none, &mut heap).unwrap();
+        let (bytes, _) = heap.parts();
+        assert!(String::from_utf8_lossy(bytes).contains("rank 0") && !String::from_utf8_lossy(bytes).contains("lost"));
+    }
 }
