@@ -14,12 +14,11 @@ use crate::cases::{Kind, Variable};
 use crate::map::Decomposition;
 
 /// What the ranks of a run do.
+#[cfg(feature = "mpi")]
 pub struct Plan {
-    pub ranks: usize,
     pub records: u64,
     /// By map and rank: flat offset and elements of each request.
     pub requests: Vec<Vec<Vec<(u64, u64)>>>,
-    #[cfg(feature = "mpi")]
     pub variables: Vec<Variable>,
 }
 
@@ -102,5 +101,5 @@ pub fn read(path: &str) -> Outcome<Plan> {
         let map = usize::try_from(map).ok();
         variables.push(Variable { name, kind, is_record, dims, map, units: "m s-1", has_fill });
     }
-    Ok(Plan { ranks, records, requests, variables })
+    Ok(Plan { records, requests, variables })
 }

@@ -61,7 +61,7 @@ fn attribute(c: &LogContainer, object: Token, name: &str, datatype: Datatype, va
 }
 
 fn text(value: &str) -> Datatype {
-    Datatype::fixed_string(value.len() as u32, StringPad::NullPad, CharacterSet::Ascii)
+    Datatype::fixed_string(value.len() as u32, StringPad::NullPadded, CharacterSet::Ascii)
 }
 
 /// Defines a variable as the model does, with its attributes.

@@ -17,7 +17,7 @@ const MOVED_BYTES: u64 = 64 << 20;
 
 impl LogContainer {
     /// Writes the log anew, as one commit: only elements that show are kept. The space of the old log is free for what is
-    /// written later; the file becomes shorter when it is repacked.
+    /// written later; the file becomes shorter when it is repacked. A log in subfiles goes to the file itself.
     pub fn compact(&self) -> Result<()> {
         self.check_writable()?;
         if !self.shared().is_alone() {
@@ -25,6 +25,7 @@ impl LogContainer {
         }
         Container::commit(self, Durability::Full)?;
         let (shared, inner) = (self.shared(), self.inner());
+        let subfiles = shared.read().logs.subfiles();
         let old: Vec<String> = shared.read().logs.iter().map(|(number, _)| log_name(number)).collect();
         let tables = flush_names(inner, shared.group, &shared.limits)?;
         let stale = [old, tables, vec![TABLE.to_owned(), OFFSETS.to_owned()]].concat();
@@ -46,7 +47,10 @@ impl LogContainer {
         state.is_changed = true;
         shared.forget_decoded();
         self.merge(&mut state, Durability::None)?;
-        self.finish(&mut state, Durability::Full)
+        self.finish(&mut state, Durability::Full)?;
+        let used = state.logs.subfiles();
+        let unused: Vec<u32> = subfiles.into_iter().filter(|number| !used.contains(number)).collect();
+        shared.subfiles.remove(&unused)
     }
 
     /// Returns an error where repacking the file would take something from the log: entries that know places in the file.
@@ -58,6 +62,9 @@ impl LogContainer {
         let shared = self.shared();
         if !shared.read().survives_repack(&shared.file, &shared.limits)? {
             return Err(refused("its tables say where in the file elements are"));
+        }
+        if !shared.read().logs.subfiles().is_empty() {
+            return Err(refused("its logs are in subfiles").with("help", "hyperslab log --join"));
         }
         for (path, dataset) in self.all_datasets()? {
             self.know(dataset)?;

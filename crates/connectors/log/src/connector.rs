@@ -19,10 +19,10 @@ use crate::container::LogContainer;
 use crate::extensions::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 use crate::inner_file::{Inner, open_file};
 use crate::load::{self, Loaded};
-use crate::logs::Log;
+use crate::message::{from_bytes, to_bytes};
 use crate::state::{LogState, Settings, Shared};
+use crate::subfiles::{SUBFILES_MAX, Subfiles};
 use crate::table::TableVersion;
-use crate::table_bytes::{FileRange, TableBytes};
 
 /// Elements have no chunks as they are stored, and what virtual datasets are made of would be anchors to the inner file.
 pub(crate) const CAPABILITY: Capability =
@@ -56,15 +56,23 @@ fn check_access(access: &FileAccess) -> Result<()> {
     }
 }
 
-/// `log+v1:` writes tables of version 1.
+/// `log+v1:` writes tables of version 1, `log+sub4:` logs to four subfiles.
 fn settings(engine: Option<&str>, access: &FileAccess) -> Result<Settings> {
-    let version = match engine {
-        None | Some("v2") => TableVersion::V2,
-        Some("v1") => TableVersion::V1,
-        Some(other) => return Err(Error::unsupported("write a log").with("engine", other)),
-    };
+    let refused = || Error::unsupported("write a log").with("engine", engine.unwrap_or_default());
+    let (mut version, mut subfiles) = (TableVersion::V2, 0);
+    for word in engine.into_iter().flat_map(|engine| engine.split('-')) {
+        match (word, word.strip_prefix("sub").and_then(|number| number.parse().ok())) {
+            ("v1", _) => version = TableVersion::V1,
+            ("v2", _) => {}
+            (_, Some(number)) if number <= SUBFILES_MAX => subfiles = number,
+            _ => return Err(refused()),
+        }
+    }
+    if subfiles > 0 && version == TableVersion::V1 {
+        return Err(refused().with("problem", "tables of version 1 have no words for other files"));
+    }
     let buffer_bytes_max = access.write_buffer_bytes.unwrap_or(BUFFER_BYTES_MAX);
-    Ok(Settings { version, buffer_bytes_max, when_full: access.write_buffer_full })
+    Ok(Settings { version, subfiles, buffer_bytes_max, when_full: access.write_buffer_full })
 }
 
 /// The arguments with which a file is opened.
@@ -88,6 +96,7 @@ impl LogOpen<'_> {
         Shared {
             state: RwLock::new(state),
             file,
+            subfiles: Subfiles::new(self.path, self.access.access == Access::Write),
             path: self.path.to_owned(),
             comm: self.comm.clone(),
             leader,
@@ -201,52 +210,69 @@ impl LogConnector {
         let access = FileAccess { access: Access::Write, ..op.access.clone() };
         let make = || {
             check_access(op.access)?;
-            self.create_inner(op, &access)
+            self.create_inner(op, &access).map(Some)
         };
         let settings = settings(op.engine, op.access)?;
-        self.begin(&LogOpen { path: op.path, settings, access: &access, registry: op.registry, comm }, make)
+        let log_open = LogOpen { path: op.path, settings, access: &access, registry: op.registry, comm };
+        self.begin(&log_open, make)?.ok_or_else(|| not_a_log(op.path))
     }
 
     /// Opens a file for all members of a group. All of them call this. To read it, each opens it for itself.
     pub fn open_shared(&self, comm: Arc<dyn Comm>, op: &ContainerOpen<'_>) -> Result<Arc<LogContainer>> {
+        self.find_shared(comm, op)?.ok_or_else(|| not_a_log(op.path))
+    }
+
+    /// Opens a file as [`LogConnector::open_shared`] does, if it has a log in it.
+    pub(crate) fn find_shared(
+        &self,
+        comm: Arc<dyn Comm>,
+        op: &ContainerOpen<'_>,
+    ) -> Result<Option<Arc<LogContainer>>> {
         if op.access.access == Access::Read {
-            return self.open_log(op);
+            return match self.open_file(op)? {
+                Opened::Log(log) => Ok(Some(log)),
+                Opened::Plain(inner) => inner.close().map(|()| None),
+            };
         }
         let make = || {
             check_access(op.access)?;
             let inner = Inner::open(&*self.inner, op)?;
-            let group = load::find(&*inner.container)?.ok_or_else(|| not_a_log(op.path))?;
-            Ok((inner, group))
+            match load::find(&*inner.container)? {
+                Some(group) => Ok(Some((inner, group))),
+                None => inner.container.close().map(|()| None),
+            }
         };
         let settings = settings(op.engine, op.access)?;
         self.begin(&LogOpen { path: op.path, settings, access: op.access, registry: op.registry, comm }, make)
     }
 
-    /// The leader makes or opens the file, and tells the others what is in it.
+    /// The leader makes or opens the file, and tells the others what is in it; `None` where there is no log.
     fn begin(
         &self,
         log_open: &LogOpen<'_>,
-        make: impl FnOnce() -> Result<(Inner, Token)>,
-    ) -> Result<Arc<LogContainer>> {
+        make: impl FnOnce() -> Result<Option<(Inner, Token)>>,
+    ) -> Result<Option<Arc<LogContainer>>> {
         let leads = log_open.comm.rank() == 0;
         let made = leads.then(|| {
-            let (inner, group) = make()?;
+            let Some((inner, group)) = make()? else { return Ok(None) };
             let loaded = Loaded::read(&*inner.container, group, &log_open.access.limits)?;
             let bytes = to_bytes(&*inner.container, group, &loaded)?;
-            Ok((inner, bytes))
+            Ok(Some((inner, bytes)))
         });
         let mut message = match &made {
             None => Vec::new(),
-            Some(Ok((_, bytes))) => [&[1], bytes.as_slice()].concat(),
+            Some(Ok(None)) => vec![2],
+            Some(Ok(Some((_, bytes)))) => [&[1], bytes.as_slice()].concat(),
             Some(Err(error)) => [wire::to_bytes(&false)?, wire::to_bytes::<Error>(error)?].concat(),
         };
         log_open.comm.bcast(0, &mut message)?;
         let (root, group, loaded) = match message.split_first() {
             Some((1, bytes)) => from_bytes(bytes)?,
+            Some((2, _)) => return Ok(None),
             Some((0, error)) => return Err(wire::from_bytes(error)?),
             _ => return Err(Error::invalid("open log").with("problem", "no word from the leader")),
         };
-        let (leader, file) = match made.transpose()? {
+        let (leader, file) = match made.transpose()?.flatten() {
             Some((inner, _)) => (Some(inner.container), inner.file),
             None => (None, Arc::new(open_file(log_open.path, log_open.access)?)),
         };
@@ -256,80 +282,8 @@ impl LogConnector {
             Some(alone) if log_open.comm.size() == 1 => alone,
             leader => Arc::new(Client::new(Collective { comm: log_open.comm.clone(), leader })),
         };
-        Ok(Arc::new(LogContainer::new(inner, shared, log_open.access)?))
+        Ok(Some(Arc::new(LogContainer::new(inner, shared, log_open.access)?)))
     }
-}
-
-/// Numbers, and tables that are not as they are in the file.
-type Message = (Vec<u64>, Vec<Vec<u8>>);
-
-/// The number of ranges that says of a table that it is in the message instead.
-const IN_MESSAGE: u64 = u64::MAX;
-
-fn put_table(table: Option<&TableBytes>, (numbers, memory): &mut Message) {
-    match table {
-        None => numbers.push(0),
-        Some(TableBytes::File(ranges)) => {
-            numbers.push(ranges.len() as u64 + 1);
-            ranges.iter().for_each(|range| numbers.extend([range.offset, range.bytes]));
-        }
-        Some(TableBytes::Memory(bytes)) => {
-            numbers.push(IN_MESSAGE);
-            memory.push(bytes.clone());
-        }
-    }
-}
-
-fn to_bytes(inner: &dyn Container, group: Token, loaded: &Loaded) -> Result<Vec<u8>> {
-    let numbers = vec![inner.info()?.root.to_u64(), group.to_u64(), loaded.id_next, loaded.logs.len() as u64];
-    let mut message: Message = (numbers, Vec::new());
-    loaded.logs.iter().for_each(|(number, log)| message.0.extend([*number, log.offset, log.bytes]));
-    put_table(loaded.merged.as_ref(), &mut message);
-    put_table(loaded.starts.as_ref(), &mut message);
-    for (flush, table) in &loaded.flushes {
-        message.0.push(*flush);
-        put_table(Some(table), &mut message);
-    }
-    wire::to_bytes(&message)
-}
-
-/// What is left of a message.
-struct Received {
-    numbers: std::vec::IntoIter<u64>,
-    memory: std::vec::IntoIter<Vec<u8>>,
-}
-
-impl Received {
-    fn number(&mut self) -> Result<u64> {
-        let broken = || Error::invalid("open log").with("problem", "the leader sent something else");
-        self.numbers.next().ok_or_else(broken)
-    }
-
-    fn table(&mut self) -> Result<Option<TableBytes>> {
-        match self.number()? {
-            0 => Ok(None),
-            IN_MESSAGE => Ok(self.memory.next().map(TableBytes::Memory)),
-            count => {
-                let range = |_| Ok(FileRange { offset: self.number()?, bytes: self.number()? });
-                Ok(Some(TableBytes::File((1..count).map(range).collect::<Result<_>>()?)))
-            }
-        }
-    }
-}
-
-fn from_bytes(bytes: &[u8]) -> Result<(Token, Token, Loaded)> {
-    let (numbers, memory) = wire::from_bytes::<Message>(bytes)?;
-    let mut from = Received { numbers: numbers.into_iter(), memory: memory.into_iter() };
-    let (root, group) = (Token::from_u64(from.number()?), Token::from_u64(from.number()?));
-    let (id_next, count) = (from.number()?, from.number()?);
-    let log = |_| Ok((from.number()?, Log { offset: from.number()?, bytes: from.number()? }));
-    let logs = (0..count).map(log).collect::<Result<_>>()?;
-    let (merged, starts) = (from.table()?, from.table()?);
-    let mut flushes = Vec::new();
-    while let Some(flush) = from.numbers.next() {
-        flushes.extend(from.table()?.map(|table| (flush, table)));
-    }
-    Ok((root, group, Loaded { logs, merged, starts, flushes, id_next }))
 }
 
 impl Connector for LogConnector {
@@ -367,7 +321,12 @@ impl Connector for LogConnector {
     }
 
     fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
-        self.inner.delete(op)
+        let access = FileAccess { access: Access::Read, ..op.access.clone() };
+        let opened = self.open_log(&ContainerOpen { access: &access, ..op.clone() });
+        let subfiles = opened.as_ref().map_or(Vec::new(), |log| log.shared().read().logs.subfiles());
+        opened.map_or(Ok(()), |log| Container::close(&*log))?;
+        self.inner.delete(op)?;
+        Subfiles::new(op.path, true).remove(&subfiles)
     }
 
     fn recover(&self, op: &ContainerOpen<'_>) -> Result<Vec<String>> {

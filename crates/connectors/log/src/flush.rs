@@ -9,9 +9,10 @@ use vol::{Container, Durability, LinkLocation as At, OpDatasetCreate, OpPlacemen
 use crate::container::LogContainer;
 use crate::gather;
 use crate::load::{log_name, store_numbers, table_name};
-use crate::logs::Log;
+use crate::logs::{Log, Logs};
 use crate::plan::{Plan, filter};
 use crate::posting::{Blocks, LentBuffers};
+use crate::subfiles::segments_of;
 use crate::state::{FlushTable, KnownDataset, LogState, Logged, Shared};
 use crate::table::{EntryOffset, Table};
 use crate::table_bytes::{FileRange, TableBytes};
@@ -80,8 +81,8 @@ impl Shared {
         Ok(own)
     }
 
-    /// Returns the bytes of processes before this one, and of all. An error of one that cannot take part is everyone's.
-    pub(crate) fn shares<T>(&self, own: Result<T>, bytes: impl Fn(&T) -> u64) -> Result<(T, u64, u64)> {
+    /// Returns the bytes of all processes. An error of one that cannot take part is everyone's.
+    pub(crate) fn shares<T>(&self, own: Result<T>, bytes: impl Fn(&T) -> u64) -> Result<(T, Sizes)> {
         // One exchange is the exclusive scan of sizes and their sum, and says who cannot take part.
         let sizes = self.comm.numbers(own.as_ref().map_or(CANNOT, bytes))?;
         if sizes.contains(&CANNOT) {
@@ -89,16 +90,26 @@ impl Shared {
             return Err(confused());
         }
         let before = sizes.iter().take(self.comm.rank()).sum();
-        Ok((own?, before, sizes.iter().sum()))
+        Ok((own?, Sizes { before, total: sizes.iter().sum(), all: sizes }))
     }
 
     /// Makes what this process wrote durable, where another one commits it.
     pub(crate) fn sync_own(&self, durability: Durability) -> Result<()> {
-        match durability == Durability::None || self.is_alone() {
-            true => Ok(()),
-            false => self.file.sync(files::Sync::Data).map_err(|e| Error::io("sync log", &e)),
+        if durability == Durability::None {
+            return Ok(());
         }
+        let failed = |e: std::io::Error| Error::io("sync log", &e);
+        self.subfiles.sync().map_err(failed)?;
+        if self.is_alone() { Ok(()) } else { self.file.sync(files::Sync::Data).map_err(failed) }
     }
+}
+
+/// Bytes of processes.
+pub(crate) struct Sizes {
+    /// Of those before this one.
+    before: u64,
+    total: u64,
+    all: Vec<u64>,
 }
 
 fn confused() -> Error {
@@ -163,51 +174,65 @@ impl LogContainer {
             (Ok(ordered), Ok(filtered)) => Plan::new(ordered, filtered, &blocks),
             (Err(error), _) | (_, Err(error)) => Err(error.clone()),
         };
-        let (plan, before, total) = shared.shares(plan, |plan| plan.bytes)?;
-        if total == 0 {
+        let (plan, sizes) = shared.shares(plan, |plan| plan.bytes)?;
+        if sizes.total == 0 {
             state.forget_requests();
             return Ok(());
         }
-        let number = state.logs.next();
-        let make = |inner: &dyn Container| {
-            Ok((number, make_list(inner, shared.group, log_name(number), total)?))
-        };
-        let (number, offset) = self.ask_leader(make)?;
-        let flush = state.flush_next;
-        let written = self.write_own(plan, (number, offset, before));
+        let (number, flush) = (state.logs.next(), state.flush_next);
+        let log = self.make_log(state, number, &sizes)?;
+        let written = self.write_own(plan, &log, (number, sizes.before));
         let table = self.write_table(written, flush, durability);
         let table = table.map_err(|error| self.undo(number, flush).err().unwrap_or(error))?;
-        state.logs.insert(number, Log { offset, bytes: total });
+        state.logs.insert(number, log);
         state.tables.push(table);
         (state.flush_next, state.is_changed) = (flush + 1, true);
         state.forget_requests();
         Ok(())
     }
 
-    /// Writes what this process has; its entries as a table.
-    fn write_own(&self, mut plan: Plan<'_>, (number, offset, before): (u64, u64, u64)) -> Result<Vec<u8>> {
-        let shared = self.shared();
-        gather::write(&shared.file, offset + before, &plan, shared.is_alone())?;
+    /// Makes a log dataset for what all processes have, in the file or in its subfiles.
+    fn make_log(&self, state: &LogState, number: u64, sizes: &Sizes) -> Result<Log> {
+        let (shared, total) = (self.shared(), sizes.total);
+        if shared.settings.subfiles == 0 {
+            let make = |inner: &dyn Container| {
+                Ok((number, make_list(inner, shared.group, log_name(number), total)?))
+            };
+            return self.ask_leader(make).map(|(_, offset)| Log::in_file(offset, total));
+        }
+        let segments = segments_of(&sizes.all, shared.settings.subfiles, |file| state.logs.end_in(file));
+        self.ask_leader(|inner| {
+            shared.subfiles.create(&segments)?;
+            let mut op = bytes_dataset(shared.group, log_name(number), total)?;
+            op.create.layout = Layout::External(shared.subfiles.external(&segments));
+            inner.dataset_create(&op)?;
+            Ok((0, 0))
+        })?;
+        Ok(Log { segments })
+    }
+
+    /// Writes what this process has, which begins at byte `before` of the log; its entries as a table.
+    fn write_own(&self, mut plan: Plan<'_>, log: &Log, (number, before): (u64, u64)) -> Result<Vec<u8>> {
+        if plan.entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (shared, mut logs) = (self.shared(), Logs::default());
+        logs.insert(number, log.clone());
+        let place = logs.find(EntryOffset::Log(number, before), plan.bytes)?;
+        gather::write(&*shared.file_of(place.file)?, place.offset, &plan, shared.is_alone())?;
         for entry in &mut plan.entries {
             if let EntryOffset::Log(_, start) = entry.place {
                 entry.place = EntryOffset::Log(number, before + start);
             }
         }
-        if plan.entries.is_empty() {
-            return Ok(Vec::new());
-        }
         let table = Table { names: Vec::new(), entries: plan.entries };
-        let locate = |place: EntryOffset| match place {
-            EntryOffset::Log(_, at) => EntryOffset::File(offset + at),
-            file => file,
-        };
-        table.encode(shared.settings.version, &locate)
+        table.encode(shared.settings.version, &|place| logs.in_file(place))
     }
 
     /// Writes the table of this process next to those of the others: no one has all of them.
     fn write_table(&self, own: Result<Vec<u8>>, flush: u64, durability: Durability) -> Result<FlushTable> {
         let shared = self.shared();
-        let (own, before, total) = shared.shares(own, |own| own.len() as u64)?;
+        let (own, Sizes { before, total, .. }) = shared.shares(own, |own| own.len() as u64)?;
         let make =
             |inner: &dyn Container| Ok((flush, make_list(inner, shared.group, table_name(flush), total)?));
         let (_, offset) = self.ask_leader(make)?;

@@ -1,11 +1,12 @@
 //! The log's group: made with the file, read when it is opened.
 
 use files::Posix;
+use model::properties::Layout;
 use model::{Error, Limits, LinkTarget, Result, Token};
 use vol::{Container, LinkLocation, OpGroupCreate, OpList};
 
 use crate::anchor::{numbers, set_number};
-use crate::hidden;
+use crate::{hidden, subfiles};
 use crate::logs::{Log, Logs};
 use crate::merged::Merged;
 use crate::state::{FlushTable, LogState};
@@ -139,10 +140,14 @@ fn broken(problem: &str) -> Error {
 
 fn log(inner: &dyn Container, dataset: Token) -> Result<Log> {
     let bytes = length(inner, dataset, 1)?;
+    let info = inner.dataset_info(dataset)?;
+    if let Layout::External(list) = &info.create.layout {
+        return Ok(Log { segments: subfiles::segments(list)? });
+    }
     let storage = inner.dataset_storage(dataset)?;
     match storage.offset {
-        Some(offset) if storage.bytes >= bytes => Ok(Log { offset, bytes }),
-        _ if bytes == 0 => Ok(Log { offset: 0, bytes }),
+        Some(offset) if storage.bytes >= bytes => Ok(Log::in_file(offset, bytes)),
+        _ if bytes == 0 => Ok(Log::default()),
         _ => Err(broken("a log that is not in one piece").at(dataset.to_u64())),
     }
 }

@@ -2,8 +2,20 @@
 
 use std::borrow::Cow;
 
-/// The file itself as the source of a piece.
+use crate::subfiles::SUBFILES_MAX;
+
+/// The file itself as the source of a piece; its subfiles come before it.
 pub(crate) const FILE: u32 = u32::MAX;
+
+/// Returns a file as the source of a piece: 0 is the file itself.
+pub(crate) fn file_source(file: u32) -> u32 {
+    FILE - file
+}
+
+/// Returns which file a source is, if it is one.
+pub(crate) fn file_of(source: u32) -> Option<u32> {
+    Some(FILE - source).filter(|file| *file <= SUBFILES_MAX)
+}
 
 /// Elements `start..start + len`, whose bytes begin at `at` of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +26,7 @@ pub(crate) struct ElementRun {
     pub(crate) len: u64,
     /// First byte in the source.
     pub(crate) at: u64,
-    /// Which source: a block of memory, an entry that went through filters, or [`FILE`].
+    /// Which source: a block of memory, an entry that went through filters, or a file.
     pub(crate) source: u32,
 }
 

@@ -11,7 +11,7 @@ use vol::OpRead;
 
 use crate::container::LogContainer;
 use crate::flat;
-use crate::pieces::{ElementRun, FILE, within};
+use crate::pieces::{ElementRun, file_of, within};
 use crate::state::{LogState, Logged, Shared, decode_entry};
 use crate::write::{together_only, unknown};
 
@@ -149,7 +149,7 @@ impl Span {
 
     fn takes(&self, part: &ReadPart<'_>) -> bool {
         self.source == part.source
-            && (self.source != FILE
+            && (file_of(self.source).is_none()
                 || (part.at >= self.start
                     && part.at.saturating_sub(self.end) <= GAP_BYTES_MAX
                     && part.end() - self.start <= SPAN_BYTES_MAX
@@ -204,13 +204,13 @@ enum SpanSource<'r> {
 fn ways<'r>(spans: &[Span]) -> (Vec<SpanSource<'r>>, usize) {
     let (mut ways, mut bytes) = (Vec::with_capacity(spans.len()), 0);
     for span in spans {
-        ways.push(match span.source {
-            FILE if span.is_scattered() => SpanSource::Straight(Vec::with_capacity(span.count)),
-            FILE => {
+        ways.push(match file_of(span.source) {
+            Some(_) if span.is_scattered() => SpanSource::Straight(Vec::with_capacity(span.count)),
+            Some(_) => {
                 bytes += (span.end - span.start) as usize;
                 SpanSource::Copied(bytes - (span.end - span.start) as usize)
             }
-            _ => SpanSource::Decoded(Vec::with_capacity(span.count)),
+            None => SpanSource::Decoded(Vec::with_capacity(span.count)),
         });
     }
     (ways, bytes)
@@ -239,7 +239,8 @@ fn read_parts(
     for (span, way) in spans.iter().zip(&ways) {
         if let SpanSource::Copied(at) = way {
             let buffer = &mut buffer[*at..*at + (span.end - span.start) as usize];
-            shared.file.read_at(span.start, buffer).map_err(|e| failed(e, span))?;
+            let file = shared.file_of(file_of(span.source).unwrap_or(0))?;
+            file.read_at(span.start, buffer).map_err(|e| failed(e, span))?;
         }
     }
     for (part, span) in parts.into_iter().zip(of) {
@@ -256,7 +257,8 @@ fn read_parts(
         match way {
             SpanSource::Copied(_) => {}
             SpanSource::Straight(mut slices) => {
-                shared.file.read_slices_at(span.start, &mut slices).map_err(|e| failed(e, span))?;
+                let file = shared.file_of(file_of(span.source).unwrap_or(0))?;
+                file.read_slices_at(span.start, &mut slices).map_err(|e| failed(e, span))?;
             }
             SpanSource::Decoded(mut parts) => {
                 let bytes = decode_entry(shared, &state.logs, logged, span.source)?;

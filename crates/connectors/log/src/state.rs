@@ -15,7 +15,8 @@ use vol::{Container, DatasetInfo, WhenFull};
 use crate::arena::Arena;
 use crate::logs::Logs;
 use crate::merged::Merged;
-use crate::pieces::{ElementRun, FILE, Index, without_overlaps};
+use crate::pieces::{ElementRun, Index, file_of, file_source, without_overlaps};
+use crate::subfiles::Subfiles;
 use crate::table::{self, Coded, Entry, Table, TableVersion};
 use crate::table_bytes::{FileRange, TableBytes};
 use crate::{flat, pipeline};
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) state: RwLock<LogState>,
     /// The bytes of the file: logs are read and written here, everything else through the inner container.
     pub(crate) file: Arc<Posix>,
+    pub(crate) subfiles: Subfiles,
     pub(crate) path: String,
     pub(crate) comm: Arc<dyn Comm>,
     /// The inner container, where this process is the one that changes it.
@@ -45,6 +47,8 @@ pub(crate) struct Shared {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) version: TableVersion,
+    /// Files next to the file that logs go to; 0: they go to the file itself.
+    pub(crate) subfiles: u32,
     /// Bytes that may wait.
     pub(crate) buffer_bytes_max: u64,
     pub(crate) when_full: WhenFull,
@@ -138,6 +142,11 @@ impl Shared {
         self.state.write()
     }
 
+    /// Returns the file itself, or a subfile.
+    pub(crate) fn file_of(&self, number: u32) -> Result<Arc<Posix>> {
+        if number == 0 { Ok(self.file.clone()) } else { self.subfiles.get(number) }
+    }
+
     pub(crate) fn is_alone(&self) -> bool {
         self.comm.size() == 1
     }
@@ -210,7 +219,10 @@ impl Logged {
         let bytes = elements.checked_mul(self.size).ok_or_else(|| broken("too many bytes"))?;
         self.runs = self.runs.saturating_add(entry.runs.len() as u64);
         let (mut at, source, scale) = match entry.coded {
-            Coded::Plain => (logs.find(entry.place, bytes)?, FILE, 1),
+            Coded::Plain => {
+                let found = logs.find(entry.place, bytes)?;
+                (found.offset, file_source(found.file), 1)
+            }
             _ if bytes > limits.chunk_bytes_max => return Err(broken("an entry is too large")),
             _ => (0, self.coded.len() as u32, 1024),
         };
@@ -222,7 +234,7 @@ impl Logged {
             pieces.push(ElementRun { start: run.offset, len: run.len, at, source });
             at += run.len * self.size;
         }
-        if source != FILE {
+        if file_of(source).is_none() {
             if let Some(stored) = entry.stored {
                 logs.find(entry.place, stored)?;
             }
@@ -360,13 +372,13 @@ pub(crate) fn decode_entry(
     let bytes = model::Within::within(bytes, shared.limits.chunk_bytes_max, "log entry")?;
     // A stream that says itself where it ends needs no more than this, and may have less before the log ends.
     let bound = (bytes as u64).saturating_add((bytes / 1000) as u64 + 1024);
-    let (at, stored) = match entry.stored {
-        Some(stored) => (logs.find(entry.place, stored)?, stored),
+    let found = match entry.stored {
+        Some(stored) => logs.find(entry.place, stored)?,
         None => logs.find_up_to(entry.place, bound)?,
     };
-    let stored = model::Within::within(stored, shared.limits.chunk_bytes_max, "log entry")?;
-    let raw = files::File::read_vec(&*shared.file, at, stored);
-    let raw = raw.map_err(|e| Error::io("read log", &e).at(at))?;
+    let stored = model::Within::within(found.bytes, shared.limits.chunk_bytes_max, "log entry")?;
+    let raw = files::File::read_vec(&*shared.file_of(found.file)?, found.offset, stored);
+    let raw = raw.map_err(|e| Error::io("read log", &e).at(found.offset))?;
     let decoded = Arc::new(pipeline::decode(&shared.filters, &logged.info, entry.coded, raw, bytes)?);
     if decoded.len() != bytes {
         return Err(missing().with("bytes", decoded.len()).with("wanted", bytes));
