@@ -72,7 +72,8 @@ fn settings(engine: Option<&str>, access: &FileAccess) -> Result<Settings> {
         return Err(refused().with("problem", "tables of version 1 have no words for other files"));
     }
     let buffer_bytes_max = access.write_buffer_bytes.unwrap_or(BUFFER_BYTES_MAX);
-    Ok(Settings { version, subfiles, buffer_bytes_max, when_full: access.write_buffer_full })
+    let when_full = access.write_buffer_full;
+    Ok(Settings { version, subfiles, buffer_bytes_max, when_full, is_shared: false })
 }
 
 /// The arguments with which a file is opened.
@@ -169,15 +170,16 @@ impl LogConnector {
 
     /// Opens a file for this process alone.
     pub fn open_log(&self, op: &ContainerOpen<'_>) -> Result<Arc<LogContainer>> {
-        match self.open_file(op)? {
+        match self.open_file(op, false)? {
             Opened::Log(log) => Ok(log),
             Opened::Plain(_) => Err(not_a_log(op.path)),
         }
     }
 
-    fn open_file(&self, op: &ContainerOpen<'_>) -> Result<Opened> {
+    /// Opens a file for this process; `is_shared` says that other processes do the same.
+    fn open_file(&self, op: &ContainerOpen<'_>, is_shared: bool) -> Result<Opened> {
         check_access(op.access)?;
-        let settings = settings(op.engine, op.access)?;
+        let settings = Settings { is_shared, ..settings(op.engine, op.access)? };
         // Held while a file is read: two who open one at the same time get the same one.
         let mut table = self.table();
         let inner = Inner::open(&*self.inner, op)?;
@@ -212,7 +214,7 @@ impl LogConnector {
             check_access(op.access)?;
             self.create_inner(op, &access).map(Some)
         };
-        let settings = settings(op.engine, op.access)?;
+        let settings = Settings { is_shared: comm.size() > 1, ..settings(op.engine, op.access)? };
         let log_open = LogOpen { path: op.path, settings, access: &access, registry: op.registry, comm };
         self.begin(&log_open, make)?.ok_or_else(|| not_a_log(op.path))
     }
@@ -229,7 +231,7 @@ impl LogConnector {
         op: &ContainerOpen<'_>,
     ) -> Result<Option<Arc<LogContainer>>> {
         if op.access.access == Access::Read {
-            return match self.open_file(op)? {
+            return match self.open_file(op, comm.size() > 1)? {
                 Opened::Log(log) => Ok(Some(log)),
                 Opened::Plain(inner) => inner.close().map(|()| None),
             };
@@ -310,7 +312,7 @@ impl Connector for LogConnector {
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        match self.open_file(op)? {
+        match self.open_file(op, false)? {
             Opened::Log(log) => Ok(log),
             Opened::Plain(inner) => Ok(inner),
         }

@@ -10,7 +10,8 @@ use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo, Stor
 
 use crate::container::LogContainer;
 use crate::pieces::{ElementRun, within};
-use crate::state::{KnownDataset, LogState, Logged};
+use crate::logged::Logged;
+use crate::state::{KnownDataset, LogState};
 use crate::values::InMemory;
 use crate::{anchor, flat, hidden, read};
 

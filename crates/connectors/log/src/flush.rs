@@ -13,7 +13,8 @@ use crate::logs::{Log, Logs};
 use crate::plan::{Plan, filter};
 use crate::posting::{Blocks, LentBuffers};
 use crate::subfiles::segments_of;
-use crate::state::{FlushTable, KnownDataset, LogState, Logged, Shared};
+use crate::logged::Logged;
+use crate::state::{FlushTable, KnownDataset, LogState, Shared};
 use crate::table::{EntryOffset, Table};
 use crate::table_bytes::{FileRange, TableBytes};
 

@@ -19,6 +19,7 @@ mod gather;
 mod hidden;
 mod inner_file;
 mod load;
+mod logged;
 mod logs;
 mod merge;
 mod merged;

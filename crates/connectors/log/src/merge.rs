@@ -167,7 +167,7 @@ impl LogContainer {
         let mut all = match shared.is_alone() {
             true => own?,
             false => {
-                let messages = own.and_then(|own| messages(own, shared.comm.size(), count));
+                let messages = own.and_then(|own| messages(&own, shared.comm.size(), count));
                 // One that cannot take part says so at once.
                 received(shared.comm.alltoall(shared.agree(messages)?)?, &shared.limits)?
             }
@@ -239,7 +239,7 @@ impl LogContainer {
 }
 
 /// Returns entries as messages, by the process that merges their datasets.
-fn messages(own: Aged, ranks: usize, count: u64) -> Result<Vec<Vec<u8>>> {
+fn messages(own: &[(u64, Entry)], ranks: usize, count: u64) -> Result<Vec<Vec<u8>>> {
     let ends: Vec<u64> = (0..ranks).map(|rank| range_of(rank, ranks, count).end).collect();
     let mut to: Vec<Message> = vec![Vec::new(); ranks];
     for group in own.chunk_by(|a, b| a.0 == b.0) {

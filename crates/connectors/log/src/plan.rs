@@ -9,7 +9,8 @@ use model::selection::Run;
 use crate::pieces::{ElementRun, batches, without_overlaps};
 use crate::pipeline::{ENTRY_BYTES_MAX, Pipeline};
 use crate::posting::{Blocks, LentBuffers};
-use crate::state::{KnownDataset, LogState, Logged};
+use crate::logged::Logged;
+use crate::state::{KnownDataset, LogState};
 use crate::table::{Coded, Entry, EntryOffset, TableVersion};
 
 /// So many requests and more are put in order by all cores.

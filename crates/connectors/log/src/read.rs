@@ -12,7 +12,8 @@ use vol::OpRead;
 use crate::container::LogContainer;
 use crate::flat;
 use crate::pieces::{ElementRun, file_of, within};
-use crate::state::{LogState, Logged, Shared, decode_entry};
+use crate::logged::Logged;
+use crate::state::{LogState, Shared, decode_entry};
 use crate::write::{together_only, unknown};
 
 /// Bytes between two pieces that are read all the same: a call costs more.
@@ -105,8 +106,15 @@ impl<'r> Iterator for Windows<'r> {
 }
 
 impl<'r> Window<'r> {
-    /// Returns what a list of pieces has of it. The rest of the space is filled where `unwritten` says with what.
-    fn parts(self, list: &[ElementRun], size: u64, unwritten: Option<&FillValue>) -> Vec<ReadPart<'r>> {
+    /// Returns what a list of pieces has of it; `place` says where the bytes of a piece are. The rest of the space is filled where
+    /// `unwritten` says with what.
+    fn parts(
+        self,
+        list: &[ElementRun],
+        size: u64,
+        place: impl Fn(&ElementRun) -> (u32, u64),
+        unwritten: Option<&FillValue>,
+    ) -> Vec<ReadPart<'r>> {
         let (mut parts, mut buffer) = (Vec::new(), self.buffer);
         let mut take = |elements: u64| {
             let (own, rest) = std::mem::take(&mut buffer).split_at_mut((elements * size) as usize);
@@ -121,7 +129,8 @@ impl<'r> Window<'r> {
                     unwritten.into_iter().for_each(|value| fill(value, gap));
                 }
                 done = piece.end();
-                parts.push(ReadPart { source: piece.source, at: piece.at, into: take(piece.len) });
+                let (source, at) = place(&piece);
+                parts.push(ReadPart { source, at, into: take(piece.len) });
             }
             let gap = take(to - done);
             unwritten.into_iter().for_each(|value| fill(value, gap));
@@ -315,7 +324,8 @@ pub(crate) fn read_pieces(
     let (mut parts, mut buffer) = (Vec::with_capacity(pieces.len()), into);
     for piece in pieces {
         let (into, rest) = buffer.split_at_mut((piece.len * logged.size) as usize);
-        parts.push(ReadPart { source: piece.source, at: piece.at, into });
+        let (source, at) = logged.place_of(piece);
+        parts.push(ReadPart { source, at, into });
         buffer = rest;
     }
     read_parts(shared, state, logged, parts, &mut Vec::new())
@@ -326,16 +336,19 @@ fn read_one(shared: &Shared, state: &LogState, logged: &Logged, read: &mut OpRea
         return Ok(());
     }
     let list = logged.index.lists().next().unwrap_or(&[]);
-    let threads = workers::threads(read.into.len() as u64, THREADS_BYTES_MIN);
+    let threads = match shared.settings.is_shared {
+        true => 1,
+        false => workers::threads(read.into.len() as u64, THREADS_BYTES_MIN),
+    };
     let unwritten = Some(&logged.info.create.fill.value);
     workers::each(Windows::new(logged, read.selection, read.into)?, threads, |window, buffer| {
-        let parts = window.parts(list, logged.size, unwritten);
+        let parts = window.parts(list, logged.size, |piece| logged.place_of(piece), unwritten);
         read_parts(shared, state, logged, parts, buffer)
     })?;
     let blocks = state.arena.blocks();
     for list in logged.recent.lists() {
         for window in Windows::new(logged, read.selection, read.into)? {
-            let mut parts = window?.parts(list, logged.size, None);
+            let mut parts = window?.parts(list, logged.size, |piece| (piece.source, piece.at), None);
             parts.iter_mut().try_for_each(|part| copy_waiting(&blocks, part))?;
         }
     }

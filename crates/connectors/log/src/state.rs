@@ -1,6 +1,5 @@
 //! What is known of one open file: datasets, what waits, and where everything lies.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -10,16 +9,16 @@ use files::Posix;
 use model::spread::Spread;
 use model::{Error, Limits, Result, Token};
 use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use vol::{Container, DatasetInfo, WhenFull};
+use vol::{Container, WhenFull};
 
 use crate::arena::Arena;
 use crate::logs::Logs;
 use crate::merged::Merged;
-use crate::pieces::{ElementRun, Index, file_of, file_source, without_overlaps};
+use crate::logged::{Logged, SharedLists};
 use crate::subfiles::Subfiles;
-use crate::table::{self, Coded, Entry, Table, TableVersion};
+use crate::table::{self, Entry, Table, TableVersion};
 use crate::table_bytes::{FileRange, TableBytes};
-use crate::{flat, pipeline};
+use crate::pipeline;
 
 /// One open file, as one process (or one that stands for a process) has it.
 pub(crate) struct Shared {
@@ -52,6 +51,8 @@ pub(crate) struct Settings {
     /// Bytes that may wait.
     pub(crate) buffer_bytes_max: u64,
     pub(crate) when_full: WhenFull,
+    /// Other processes have the file open too, and the cores with it.
+    pub(crate) is_shared: bool,
 }
 
 /// Elements of an entry that went through filters.
@@ -59,33 +60,6 @@ pub(crate) struct Decoded {
     pub(crate) dataset: u64,
     pub(crate) entry: u32,
     pub(crate) bytes: Arc<Vec<u8>>,
-}
-
-/// A dataset whose elements are in the log.
-#[derive(Debug)]
-pub(crate) struct Logged {
-    pub(crate) id: u64,
-    pub(crate) info: Arc<DatasetInfo>,
-    /// The extent in which elements are counted.
-    pub(crate) shape: Vec<u64>,
-    /// Bytes of an element.
-    pub(crate) size: u64,
-    /// Elements hold variable-length values or references.
-    pub(crate) has_descriptors: bool,
-    /// Pending writes, in the order of writing.
-    pub(crate) requests: Vec<ElementRun>,
-    /// The same, in order, as far as a caller asked for it.
-    pub(crate) recent: Index,
-    pub(crate) absorbed: usize,
-    /// The entries in the file, when those of the table of all flushes were looked up.
-    pub(crate) index: Index,
-    is_loaded: bool,
-    /// Entries that went through filters: sources of pieces.
-    pub(crate) coded: Vec<Entry>,
-    /// Runs of all entries: there cannot be more of them than bytes in the logs.
-    runs: u64,
-    /// Why it cannot be read.
-    broken: Option<Error>,
 }
 
 /// A dataset of the file.
@@ -103,6 +77,7 @@ pub(crate) struct LogState {
     pub(crate) logs: Logs,
     /// The table of all flushes before the last close.
     pub(crate) merged: Option<Merged>,
+    pub(crate) lists: SharedLists,
     /// Tables of the flushes since then, from old to new.
     pub(crate) tables: Vec<FlushTable>,
     /// How many of them are decoded.
@@ -169,86 +144,6 @@ impl Shared {
     }
 }
 
-impl Logged {
-    pub(crate) fn new(id: u64, info: Arc<DatasetInfo>) -> Result<Self> {
-        let shape = flat::shape(&info.space)?;
-        Ok(Logged {
-            id,
-            shape,
-            size: u64::from(info.datatype.size()).max(1),
-            has_descriptors: info.datatype.has_descriptors(),
-            info,
-            requests: Vec::new(),
-            recent: Index::default(),
-            absorbed: 0,
-            index: Index::default(),
-            is_loaded: false,
-            coded: Vec::new(),
-            runs: 0,
-            broken: None,
-        })
-    }
-
-    /// Takes the place of the requests that waited.
-    pub(crate) fn flushed(&mut self) {
-        self.requests.clear();
-        self.recent.clear();
-        self.absorbed = 0;
-    }
-
-    /// Forgets what is in the file: it is about to be read again.
-    fn forget_file(&mut self) {
-        (self.runs, self.broken, self.is_loaded) = (0, None, false);
-        self.coded.clear();
-        self.index.clear();
-    }
-
-    /// Puts what waits in order.
-    fn absorb(&mut self) {
-        if let Some(new) = self.requests.get(self.absorbed..).filter(|new| !new.is_empty()) {
-            let list = without_overlaps(new, self.size).into_owned();
-            self.recent.push(list, self.size);
-            self.absorbed = self.requests.len();
-        }
-    }
-
-    /// Adds an entry to the index.
-    fn attach(&mut self, entry: Entry, logs: &Logs, limits: &Limits) -> Result<()> {
-        let broken = |problem: &str| Error::corrupt("read log entry").with("problem", problem);
-        let elements = entry.elements().ok_or_else(|| broken("too many elements"))?;
-        let bytes = elements.checked_mul(self.size).ok_or_else(|| broken("too many bytes"))?;
-        self.runs = self.runs.saturating_add(entry.runs.len() as u64);
-        let (mut at, source, scale) = match entry.coded {
-            Coded::Plain => {
-                let found = logs.find(entry.place, bytes)?;
-                (found.offset, file_source(found.file), 1)
-            }
-            _ if bytes > limits.chunk_bytes_max => return Err(broken("an entry is too large")),
-            _ => (0, self.coded.len() as u32, 1024),
-        };
-        if self.runs > logs.bytes().saturating_mul(scale) {
-            return Err(broken("more runs than bytes"));
-        }
-        let mut pieces = Vec::with_capacity(entry.runs.len());
-        for run in entry.runs.iter() {
-            pieces.push(ElementRun { start: run.offset, len: run.len, at, source });
-            at += run.len * self.size;
-        }
-        if file_of(source).is_none() {
-            if let Some(stored) = entry.stored {
-                logs.find(entry.place, stored)?;
-            }
-            self.coded.push(entry);
-        }
-        let list = match without_overlaps(&pieces, self.size) {
-            Cow::Borrowed(_) => pieces,
-            Cow::Owned(list) => list,
-        };
-        self.index.push(list, self.size);
-        Ok(())
-    }
-}
-
 impl LogState {
     /// Returns a dataset of the log, if it is one that is known.
     pub(crate) fn logged(&self, dataset: Token) -> Option<&Logged> {
@@ -283,14 +178,17 @@ impl LogState {
         self.decode_tables(&shared.file, &shared.limits)?;
         let Some(KnownDataset::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
         logged.absorb();
-        let mut entries = Vec::new();
+        let mut attached = Ok(());
         if let Some(merged) = self.merged.as_ref().filter(|_| !logged.is_loaded) {
-            entries = merged.entries_of(logged.id, &shared.file, &shared.limits)?;
+            let entries = merged.entries_of(logged.id, &shared.file, &shared.limits)?;
+            attached = logged.load(&entries, &mut self.lists, &self.logs, &shared.limits);
         }
         logged.is_loaded = true;
         let arrived = self.arrived.remove(&logged.id).unwrap_or_default();
-        let mut entries = entries.into_iter().chain(arrived);
-        if let Err(error) = entries.try_for_each(|entry| logged.attach(entry, &self.logs, &shared.limits)) {
+        let mut arrived = arrived.iter();
+        let attached = attached
+            .and_then(|()| arrived.try_for_each(|entry| logged.attach(entry, &self.logs, &shared.limits)));
+        if let Err(error) = attached {
             logged.broken = Some(error);
         }
         logged.index.merge(logged.size);
@@ -310,7 +208,7 @@ impl LogState {
 
     /// Forgets what is known of the logs in the file: they are about to be read anew.
     pub(crate) fn forget_file(&mut self) {
-        (self.tables, self.tables_decoded) = (Vec::new(), 0);
+        (self.tables, self.tables_decoded, self.lists) = (Vec::new(), 0, SharedLists::default());
         self.arrived.clear();
         for known in self.known.values_mut() {
             if let KnownDataset::Logged(logged) = known {

@@ -9,7 +9,8 @@ use crate::container::LogContainer;
 use crate::flat;
 use crate::pieces::{ElementRun, push};
 use crate::posting::Posting;
-use crate::state::{KnownDataset, LogState, Logged, Settings, Shared};
+use crate::logged::Logged;
+use crate::state::{KnownDataset, LogState, Settings, Shared};
 
 impl Logged {
     /// Returns the runs that a write goes to; an error where it cannot.

@@ -91,7 +91,7 @@ pub(super) fn encode(table: &Table) -> Result<Vec<u8>> {
     put(&mut body, numbers.len() as u64);
     body.append(&mut selections);
     put_entries(&mut body, table, &which)?;
-    wrap(body)
+    wrap(&body)
 }
 
 fn put_entries(body: &mut Vec<u8>, table: &Table, which: &[u64]) -> Result<()> {
@@ -113,10 +113,10 @@ fn put_entries(body: &mut Vec<u8>, table: &Table, which: &[u64]) -> Result<()> {
 }
 
 /// Signature, version, flags, bytes of the body before and after deflating; all little-endian.
-fn wrap(body: Vec<u8>) -> Result<Vec<u8>> {
-    let small = deflate(&body)?;
+fn wrap(body: &[u8]) -> Result<Vec<u8>> {
+    let small = deflate(body)?;
     let flags = if small.is_some() { DEFLATED } else { 0 };
-    let stored = small.as_deref().unwrap_or(&body);
+    let stored = small.as_deref().unwrap_or(body);
     let mut out = SIGNATURE.to_vec();
     out.push(2);
     out.extend_from_slice(&flags.to_le_bytes());
