@@ -9,8 +9,8 @@ use model::{Dataspace, Datatype, Error, Result, Selection, Token};
 use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo, StoredBlock};
 
 use crate::container::LogContainer;
-use crate::pieces::{ElementRun, within};
 use crate::logged::Logged;
+use crate::pieces::{ElementRun, within};
 use crate::state::{KnownDataset, LogState};
 use crate::values::InMemory;
 use crate::{anchor, flat, hidden, read};

@@ -9,12 +9,12 @@ use vol::{Container, Durability, LinkLocation as At, OpDatasetCreate, OpPlacemen
 use crate::container::LogContainer;
 use crate::gather;
 use crate::load::{log_name, store_numbers, table_name};
+use crate::logged::Logged;
 use crate::logs::{Log, Logs};
 use crate::plan::{Plan, filter};
 use crate::posting::{Blocks, LentBuffers};
-use crate::subfiles::segments_of;
-use crate::logged::Logged;
 use crate::state::{FlushTable, KnownDataset, LogState, Shared};
+use crate::subfiles::segments_of;
 use crate::table::{EntryOffset, Table};
 use crate::table_bytes::{FileRange, TableBytes};
 

@@ -6,11 +6,11 @@ use model::{Error, Limits, LinkTarget, Result, Token};
 use vol::{Container, LinkLocation, OpGroupCreate, OpList};
 
 use crate::anchor::{numbers, set_number};
-use crate::{hidden, subfiles};
 use crate::logs::{Log, Logs};
 use crate::merged::Merged;
 use crate::state::{FlushTable, LogState};
 use crate::table_bytes::{TableBytes, length};
+use crate::{hidden, subfiles};
 
 /// User datasets that were ever made: the number of the next one.
 const DATASETS: &str = "datasets";

@@ -67,7 +67,8 @@ pub(crate) struct SharedLists(Vec<SharedList>);
 impl SharedLists {
     fn find(&self, entries: &[Entry], size: u64) -> Option<PieceList> {
         let is_same = |runs: &[Arc<[Run]>]| {
-            runs.len() == entries.len() && runs.iter().zip(entries).all(|(runs, e)| Arc::ptr_eq(runs, &e.runs))
+            runs.len() == entries.len()
+                && runs.iter().zip(entries).all(|(runs, e)| Arc::ptr_eq(runs, &e.runs))
         };
         let found = self.0.iter().find(|shared| shared.size == size && is_same(&shared.runs));
         found.map(|shared| shared.list.clone())
@@ -178,7 +179,13 @@ impl Logged {
     }
 
     /// Adds the entries of the table of all flushes, with a list of pieces that another dataset has of the same ones.
-    pub(crate) fn load(&mut self, entries: &[Entry], lists: &mut SharedLists, logs: &Logs, limits: &Limits) -> Result<()> {
+    pub(crate) fn load(
+        &mut self,
+        entries: &[Entry],
+        lists: &mut SharedLists,
+        logs: &Logs,
+        limits: &Limits,
+    ) -> Result<()> {
         match lists.find(entries, self.size) {
             Some(list) => {
                 entries.iter().try_for_each(|entry| self.place(entry, logs, limits).map(drop))?;

@@ -178,7 +178,12 @@ impl LogContainer {
     }
 
     /// Returns entries by dataset, after those that the old table has of the datasets of `range`.
-    fn with_old(&self, state: &LogState, entries: Vec<Entry>, range: Range<u64>) -> Result<Vec<DatasetEntries>> {
+    fn with_old(
+        &self,
+        state: &LogState,
+        entries: Vec<Entry>,
+        range: Range<u64>,
+    ) -> Result<Vec<DatasetEntries>> {
         let shared = self.shared();
         let mut datasets: BTreeMap<u64, Vec<Entry>> = BTreeMap::new();
         if let Some(merged) = &state.merged {

@@ -35,7 +35,12 @@ fn corrupt(problem: &str) -> Error {
 
 impl Merged {
     /// Returns the table, if its version has records that a look-up table leads to.
-    pub(crate) fn new(table: TableBytes, starts: TableBytes, file: &Posix, limits: &Limits) -> Result<Option<Self>> {
+    pub(crate) fn new(
+        table: TableBytes,
+        starts: TableBytes,
+        file: &Posix,
+        limits: &Limits,
+    ) -> Result<Option<Self>> {
         let version = table::version(&table.read(file, 0, 4, limits)?)?;
         (starts.len() / 8).within(limits.entries_max, "datasets of a log")?;
         let merged = Merged { table, starts, version, selections: Mutex::new(Vec::new()) };
@@ -121,7 +126,13 @@ impl Merged {
             let at = start.checked_sub(entry.distance).filter(|_| entry.distance > 0);
             let at = at.ok_or_else(|| corrupt("a selection that is not before its record"))?;
             let runs = self.selection(at, file, limits)?;
-            entries.push(Entry { dataset, coded: entry.coded, place: entry.place, stored: entry.stored, runs });
+            entries.push(Entry {
+                dataset,
+                coded: entry.coded,
+                place: entry.place,
+                stored: entry.stored,
+                runs,
+            });
         }
         Ok(entries)
     }

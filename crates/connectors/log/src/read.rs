@@ -11,8 +11,8 @@ use vol::OpRead;
 
 use crate::container::LogContainer;
 use crate::flat;
-use crate::pieces::{ElementRun, file_of, within};
 use crate::logged::Logged;
+use crate::pieces::{ElementRun, file_of, within};
 use crate::state::{LogState, Shared, decode_entry};
 use crate::write::{together_only, unknown};
 

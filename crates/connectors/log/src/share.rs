@@ -42,7 +42,9 @@ impl Sums {
         let mut sums = Sums::default();
         for (rank, bytes) in comm.allgather_equal(&bytes)?.iter().enumerate() {
             let &[header, entries, records] = bytes.as_chunks::<8>().0 else {
-                return Err(Error::invalid("merge log tables").with("problem", "processes call different operations"));
+                return Err(
+                    Error::invalid("merge log tables").with("problem", "processes call different operations")
+                );
             };
             if rank < comm.rank() {
                 sums.entries_before += u64::from_le_bytes(entries);

@@ -12,13 +12,13 @@ use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use vol::{Container, WhenFull};
 
 use crate::arena::Arena;
+use crate::logged::{Logged, SharedLists};
 use crate::logs::Logs;
 use crate::merged::Merged;
-use crate::logged::{Logged, SharedLists};
+use crate::pipeline;
 use crate::subfiles::Subfiles;
 use crate::table::{self, Entry, Table, TableVersion};
 use crate::table_bytes::{FileRange, TableBytes};
-use crate::pipeline;
 
 /// One open file, as one process (or one that stands for a process) has it.
 pub(crate) struct Shared {

@@ -65,7 +65,9 @@ impl Subfiles {
         for segment in segments.iter().filter(|segment| segment.file > 0 && segment.offset == 0) {
             let path = self.path_of(segment.file);
             let created = match Posix::open(&path, Mode::CreateNew) {
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Posix::open(&path, Mode::ReadWrite),
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                    Posix::open(&path, Mode::ReadWrite)
+                }
                 created => created,
             };
             let created = created.and_then(|file| file.set_len(0));

@@ -29,7 +29,9 @@ fn broken(problem: &str) -> Error {
 pub(crate) fn length(inner: &dyn Container, dataset: Token, size: u32) -> Result<u64> {
     let info = inner.dataset_info(dataset)?;
     let count = match &info.space {
-        Dataspace::Simple(_) if info.space.rank() == 1 && info.datatype.size() == size => info.space.element_count()?,
+        Dataspace::Simple(_) if info.space.rank() == 1 && info.datatype.size() == size => {
+            info.space.element_count()?
+        }
         _ => return Err(broken("not a list of numbers").at(dataset.to_u64())),
     };
     count.checked_mul(size.into()).ok_or_else(|| broken("too many numbers").at(dataset.to_u64()))
@@ -60,7 +62,8 @@ impl TableBytes {
 
     /// Returns the bytes from `at` on, `len` at most.
     pub(crate) fn read(&self, file: &Posix, at: u64, len: u64, limits: &Limits) -> Result<Vec<u8>> {
-        let len = len.min(self.len().saturating_sub(at)).within(limits.result_bytes_max, "log metadata table")?;
+        let len =
+            len.min(self.len().saturating_sub(at)).within(limits.result_bytes_max, "log metadata table")?;
         match self {
             TableBytes::File(ranges) => read_ranges(file, ranges, at, len),
             TableBytes::Memory(bytes) => Ok(bytes.iter().skip(at as usize).take(len).copied().collect()),

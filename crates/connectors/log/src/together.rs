@@ -110,7 +110,9 @@ fn check_elements(
     selection.validate(info.space.dims())?;
     match count.checked_mul(info.datatype.memory_type().size().into()) == Some(elements.0.len() as u64) {
         true => Ok((selection, elements)),
-        false => Err(Error::invalid("transfer elements").with("elements", count).with("bytes", elements.0.len())),
+        false => {
+            Err(Error::invalid("transfer elements").with("elements", count).with("bytes", elements.0.len()))
+        }
     }
 }
 
@@ -204,12 +206,11 @@ impl LogContainer {
 
     /// Returns elements that the leader read, with their values held here.
     fn with_values(&self, datatype: &model::Datatype, raw: &[u8]) -> Result<Vec<u8>> {
-        let granted: Option<Granted> = self.leading().map(|leader| {
-            match InMemory::fetch(datatype, raw, leader) {
+        let granted: Option<Granted> =
+            self.leading().map(|leader| match InMemory::fetch(datatype, raw, leader) {
                 Ok(elements) => (None, elements.to_message()),
                 Err(error) => (Some(error), ElementsMessage::default()),
-            }
-        });
+            });
         let mut message = granted.map_or(Ok(Vec::new()), |granted| wire::to_bytes(&granted))?;
         self.shared().comm.bcast(0, &mut message)?;
         let (error, elements) = wire::from_bytes::<Granted>(&message)?;

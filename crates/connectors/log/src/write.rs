@@ -7,9 +7,9 @@ use vol::{Durability, OpWrite, WhenFull};
 use crate::arena::Given;
 use crate::container::LogContainer;
 use crate::flat;
+use crate::logged::Logged;
 use crate::pieces::{ElementRun, push};
 use crate::posting::Posting;
-use crate::logged::Logged;
 use crate::state::{KnownDataset, LogState, Settings, Shared};
 
 impl Logged {

@@ -41,7 +41,7 @@ fn main() {
             "silent" => silent(&*comm, path),
             "subfiled" => programs::subfiled(comm, path),
             "strings" => programs::strings(comm, path),
-            "merged" => programs::merged(comm, path),
+            "merged" => programs::merged(&comm, path),
             kind => killed(comm, path, kind, number),
         };
     }

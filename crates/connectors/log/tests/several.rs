@@ -198,7 +198,7 @@ fn tables_that_several_writers_merge_twice_lead_to_the_newest_elements() {
     for ranks in [1, 2, 3, 4] {
         let folder = Folder::new("log");
         let path = folder.at("merged.h5");
-        on_threads(ranks, |member| programs::merged(member, &path));
+        on_threads(ranks, |member| programs::merged(&member, &path));
         let c = open(&path, &FileAccess::read()).unwrap();
         programs::check_merged(&*c);
         assert_eq!(c.statistics().unwrap().flushes, 3);
@@ -274,7 +274,8 @@ fn a_reader_of_one_dataset_takes_its_entries_only() {
         on_threads(2, |member| {
             let rank = member.rank() as u64;
             let (create, access) = (FileCreate::default(), FileAccess::write());
-            let op = ContainerCreate { engine: Some(engine), ..ContainerCreate::new(&path, &create, &access) };
+            let op =
+                ContainerCreate { engine: Some(engine), ..ContainerCreate::new(&path, &create, &access) };
             let c = connector().create_shared(member, &op).unwrap();
             let made: Vec<Token> = (0..50).map(|n| ints(&*c, &format!("d{n}"), &[1000])).collect();
             for (n, data) in made.iter().enumerate() {
@@ -291,7 +292,8 @@ fn a_reader_of_one_dataset_takes_its_entries_only() {
         let chunk = c.chunk_list(table, 0, 2).unwrap().entries;
         assert_eq!(chunk.len(), 1);
         let mut lines = vec![0; 400];
-        c.dataset_read(&mut [vol::OpRead { dataset: starts, selection: &Selection::All, into: &mut lines }]).unwrap();
+        c.dataset_read(&mut [vol::OpRead { dataset: starts, selection: &Selection::All, into: &mut lines }])
+            .unwrap();
         let lines: Vec<u64> = lines.as_chunks::<8>().0.iter().map(|n| u64::from_le_bytes(*n)).collect();
         assert!(lines.is_sorted() && lines[0] > 0);
         let (start, len) = (chunk[0].address.unwrap(), c.dataset_info(table).unwrap().space.dims()[0]);

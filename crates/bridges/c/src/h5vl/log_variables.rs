@@ -43,7 +43,9 @@ mod tests {
     use super::*;
 
     fn with(variables: &[(&str, &str)]) -> Option<String> {
-        engine(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+        engine(|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
     }
 
     #[test]

@@ -73,7 +73,8 @@ pub(crate) struct Records {
 impl Records {
     /// Adds the entries of a dataset, in the order of their writing. Returns where its record begins.
     pub(crate) fn add(&mut self, dataset: u64, entries: &[Entry]) -> Result<u64> {
-        let selections = entries.iter().map(|entry| self.selection(&entry.runs)).collect::<Result<Vec<_>>>()?;
+        let selections =
+            entries.iter().map(|entry| self.selection(&entry.runs)).collect::<Result<Vec<_>>>()?;
         let at = self.bytes.len() as u64;
         let mut content = Vec::new();
         put(&mut content, dataset);
@@ -81,7 +82,9 @@ impl Records {
         let (mut log, mut end) = (0, 0u64);
         for (entry, selection) in entries.iter().zip(selections) {
             let EntryOffset::Log(in_log, offset) = entry.place else {
-                return Err(Error::corrupt("write log metadata table").with("problem", "an entry without a log"));
+                return Err(
+                    Error::corrupt("write log metadata table").with("problem", "an entry without a log")
+                );
             };
             put_coded(&mut content, entry.coded);
             put(&mut content, zigzag(log, in_log));

@@ -66,7 +66,11 @@ fn texts(c: &dyn Container, datatype: &Datatype, raw: &[u8]) -> vol::Result<Vec<
 }
 
 /// Reads strings: collectively, where several have the container open.
-pub(crate) fn get_strings(c: &dyn Container, dataset: Token, selection: &Selection) -> vol::Result<Vec<String>> {
+pub(crate) fn get_strings(
+    c: &dyn Container,
+    dataset: Token,
+    selection: &Selection,
+) -> vol::Result<Vec<String>> {
     let info = c.dataset_info(dataset)?;
     let count = selection.element_count(info.space.dims())? as usize;
     let mut raw = vec![0; count * info.datatype.size() as usize];
@@ -108,7 +112,7 @@ pub(crate) fn check_strings(c: &dyn Container, ranks: u64) {
 }
 
 /// Many datasets in three flushes; the last close merges what the one before had merged with what is new.
-pub(crate) fn merged(comm: Arc<dyn Comm>, path: &str) {
+pub(crate) fn merged(comm: &Arc<dyn Comm>, path: &str) {
     let rank = comm.rank() as u64;
     let c = create(comm.clone(), path, None);
     let made: Vec<Token> = (0..30).map(|n| ints(&*c, &format!("d{n}"), &[1000])).collect();
@@ -127,7 +131,7 @@ pub(crate) fn merged(comm: Arc<dyn Comm>, path: &str) {
 
 fn write_merged(c: &dyn Container, datasets: &[Token], rank: u64, ranks: usize, flush: u64) {
     for (n, data) in datasets.iter().enumerate().filter(|(n, _)| *n as u64 % 3 != flush % 3) {
-        for at in (rank..1000).step_by(ranks).filter(|at| at % 2 == 0 || flush == 0) {
+        for at in (rank..1000).step_by(ranks).filter(|at| at.is_multiple_of(2) || flush == 0) {
             put(c, *data, &block(at, 1), &[merged_value(n as u64, at, flush)]).unwrap();
         }
     }
@@ -140,7 +144,8 @@ fn merged_value(dataset: u64, at: u64, flush: u64) -> i32 {
 pub(crate) fn check_merged(c: &dyn Container) {
     for n in 0..30 {
         let found = get(c, find(c, &format!("d{n}")), &Selection::All).unwrap();
-        let flush_of = |at: u64| (0..3).rev().find(|flush| n % 3 != flush % 3 && (at % 2 == 0 || *flush == 0));
+        let has = |at: u64, flush: u64| n % 3 != flush % 3 && (at.is_multiple_of(2) || flush == 0);
+        let flush_of = |at: u64| (0..3).rev().find(|flush| has(at, *flush));
         let wanted = (0..1000).map(|at| flush_of(at).map_or(0, |flush| merged_value(n, at, flush)));
         assert!(found.into_iter().eq(wanted), "dataset {n} differs");
     }
