@@ -1,7 +1,7 @@
 //! The F, G and I cases of E3SM-IO: variables with their types, dimensions, attributes and records.
 //!
-//! Counts, types and dimensions are those of the history files that E3SM-IO lists: F `h0` with 414 variables, G with 52, I `h0` with
-//! 560. Variables of F and I beyond those that are named here are numbered.
+//! Counts, types and dimensions are those of the history files that E3SM-IO lists: F `h0` with 414 variables, G with
+//! 52, I `h0` with 560. Variables of F and I beyond those that are named here are numbered.
 
 use crate::map::Decomposition;
 
@@ -25,7 +25,9 @@ impl Kind {
     }
 
     pub fn of(letter: &str) -> Option<Kind> {
-        [Kind::Float, Kind::Double, Kind::Int, Kind::Char].into_iter().find(|kind| letter.starts_with(kind.letter()))
+        [Kind::Float, Kind::Double, Kind::Int, Kind::Char]
+            .into_iter()
+            .find(|kind| letter.starts_with(kind.letter()))
     }
 
     pub fn bytes(self) -> u64 {
@@ -72,7 +74,15 @@ impl List<'_> {
         for name in names.split_whitespace() {
             let dims = map.map_or(dims, |map| &self.maps[map].dims).to_vec();
             let has_fill = kind == Kind::Float && is_record;
-            self.variables.push(Variable { name: name.into(), kind, is_record, dims, map, units: "m s-1", has_fill });
+            self.variables.push(Variable {
+                name: name.into(),
+                kind,
+                is_record,
+                dims,
+                map,
+                units: "m s-1",
+                has_fill,
+            });
         }
     }
 
@@ -124,7 +134,8 @@ fn g(maps: &[Decomposition]) -> Vec<Variable> {
     let levels = "refZMid refLayerThickness vertCoordMovementWeights refBottomDepth";
     list.add(levels, Kind::Double, false, &[100], None);
     list.add("xtime", Kind::Char, true, &[64], None);
-    let global = "areaCellGlobal areaEdgeGlobal areaTriangleGlobal volumeCellGlobal volumeEdgeGlobal CFLNumberGlobal";
+    let global =
+        "areaCellGlobal areaEdgeGlobal areaTriangleGlobal volumeCellGlobal volumeEdgeGlobal CFLNumberGlobal";
     list.add(global, Kind::Double, true, &[], None);
     list.variables
 }

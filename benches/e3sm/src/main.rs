@@ -1,10 +1,11 @@
 //! Scattered writes as climate codes make them: the log connector against libhdf5 and the bare hardware, in one run.
 //!
-//! `cargo run --release --features libhdf5` in this folder: one process (`-- small`, `tables`, `flush` or `read`: only that part).
-//! `cargo run --release --features mpi -- ranks [MAP.h5 ...]`: the F, G and I cases of E3SM-IO under `mpirun`, written and read back,
-//! against libhdf5 with MPI in canonical layout (`h5pcc.openmpi` or `h5pcc` compiles `rival.c`). Without the maps of F and G, maps of
-//! the same shape are made. `--dir DIR` says where files go (default: /dev/shm), `--rounds N` how often everything is measured
-//! (default: 5; the best counts), `--ranks N` how many ranks there are (default: 2), `--case f` which case (default: all).
+//! `cargo run --release --features libhdf5` in this folder: one process (`-- small`, `tables`, `flush` or `read`: only
+//! that part). `cargo run --release --features mpi -- ranks [MAP.h5 ...]`: the F, G and I cases of E3SM-IO under
+//! `mpirun`, written and read back, against libhdf5 with MPI in canonical layout (`h5pcc.openmpi` or `h5pcc` compiles
+//! `rival.c`). Without the maps of F and G, maps of the same shape are made. `--dir DIR` says where files go (default:
+//! /dev/shm), `--rounds N` how often everything is measured (default: 5; the best counts), `--ranks N` how many ranks
+//! there are (default: 2), `--case f` which case (default: all).
 
 #[cfg(feature = "libhdf5")]
 mod c;
@@ -32,7 +33,8 @@ struct Arguments {
 }
 
 fn arguments() -> Outcome<Arguments> {
-    let mut found = Arguments { folder: PathBuf::from("/dev/shm"), rounds: 5, ranks: 2, case: None, words: Vec::new() };
+    let mut found =
+        Arguments { folder: PathBuf::from("/dev/shm"), rounds: 5, ranks: 2, case: None, words: Vec::new() };
     let mut rest = std::env::args().skip(1);
     while let Some(word) = rest.next() {
         match word.as_str() {

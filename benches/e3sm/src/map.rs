@@ -58,9 +58,9 @@ fn in_runs(dims: &[u64], columns: u64, run: u64, owner: impl Fn(u64) -> u64) -> 
     Decomposition { dims: dims.to_vec(), requests }
 }
 
-/// The I case, of which there is no file here: the land model deals the cells of a map of 96 by 144 out to processes, one clump of
-/// neighbours in a row after another, and cells of the ocean with them. Here a clump has three cells, so that a process has
-/// 13,824 / 3 / 16 = 288 requests in a level, on every level the same ones.
+/// The I case, of which there is no file here: the land model deals the cells of a map of 96 by 144 out to processes,
+/// one clump of neighbours in a row after another, and cells of the ocean with them. Here a clump has three cells, so
+/// that a process has 13,824 / 3 / 16 = 288 requests in a level, on every level the same ones.
 pub fn land() -> Vec<Decomposition> {
     let levels = [1, 15, 10, 9, 17];
     let dims = |levels: u64| if levels == 1 { vec![96, 144] } else { vec![levels, 96, 144] };

@@ -1,8 +1,8 @@
 //! A case for some ranks, as a text that both programs read: words with blanks between.
 //!
-//! Ranks, maps, variables, records. Each map: dimensions, and for each rank the number of requests, then offset and length of each.
-//! Each variable: name, type (`f`, `d`, `i`, `c`), 1 for records, the number of its map or -1, 1 for a fill value, units, the number
-//! of its dimensions, they.
+//! Ranks, maps, variables, records. Each map: for each rank the number of requests, then offset and length of each.
+//! Each variable: name, type (`f`, `d`, `i`, `c`), 1 for records, the number of its map or -1, 1 for a fill value,
+//! units, the number of its dimensions, they.
 
 use std::fmt::Write as _;
 use std::path::Path;

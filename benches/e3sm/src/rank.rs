@@ -1,5 +1,5 @@
-//! One rank: defines and writes the variables of a plan through the log connector, reads them back, or writes as many bytes with
-//! nothing between.
+//! One rank: defines and writes the variables of a plan through the log connector, reads them back, or writes as many
+//! bytes with nothing between.
 
 use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
@@ -16,9 +16,9 @@ use hyperslab::vol::{
 };
 use log::LogContainer;
 
+use crate::Outcome;
 use crate::cases::{Kind, Variable};
 use crate::plan::{self, Plan};
-use crate::Outcome;
 
 /// Bytes of one `pwrite` where there is nothing between.
 const PLAIN_BYTES: usize = 1 << 20;
@@ -164,7 +164,8 @@ fn work(plan: &Plan, rank: usize) -> Outcome<Work> {
             for ((start, len), selection) in own.iter().zip(&made[&key]) {
                 let buffer = &mut work.buffers[n];
                 let from = buffer.len();
-                (*start..start + len).for_each(|at| put_element(variable.kind, element(n, record, at), buffer));
+                (*start..start + len)
+                    .for_each(|at| put_element(variable.kind, element(n, record, at), buffer));
                 let bytes = buffer.len() - from;
                 work.requests.push(Request { variable: n, selection: selection.clone(), from, bytes });
             }
@@ -224,7 +225,8 @@ pub fn read(words: &[String]) -> Outcome<()> {
         let records = if variable.is_record { plan.records } else { 1 };
         (records * variable.dims.iter().product::<u64>() * variable.kind.bytes()) as usize
     });
-    let mut found: Vec<Vec<u8>> = sizes.enumerate().map(|(n, size)| vec![1; if own(&n) { size } else { 0 }]).collect();
+    let mut found: Vec<Vec<u8>> =
+        sizes.enumerate().map(|(n, size)| vec![1; if own(&n) { size } else { 0 }]).collect();
     comm.barrier()?;
     let start = Instant::now();
     let c = connector.open_shared(comm.clone(), &ContainerOpen::new(path, &access))?;

@@ -94,14 +94,26 @@ fn measure(arguments: &Arguments, case: &Case, rival: Option<&str>) -> Outcome<(
             reads[1].note(&ran, total);
         }
     }
-    println!("\n{}, {ranks} ranks: {} variables, {} records, {total} requests, {:.1} MB", case.name, case.variables.len(), case.records, bytes / 1e6);
-    println!("  {:<22} {:>12} {:>8} {:>9} {:>8} {:>8}", "", "requests/s", "GB/s", "define ms", "posted", "copied");
+    println!(
+        "\n{}, {ranks} ranks: {} variables, {} records, {total} requests, {:.1} MB",
+        case.name,
+        case.variables.len(),
+        case.records,
+        bytes / 1e6
+    );
+    println!(
+        "  {:<22} {:>12} {:>8} {:>9} {:>8} {:>8}",
+        "", "requests/s", "GB/s", "define ms", "posted", "copied"
+    );
     let rivals = RIVAL.iter().zip(&theirs).filter(|_| rival.is_some());
     for ([kind, how], best) in OWN.iter().zip(&ours).chain(rivals) {
         let size = best.speed / total * bytes / 1e9;
         let (posted, copied) = (ours[0].speed / best.speed, ours[1].speed / best.speed);
         let (name, defined) = (format!("{kind} {how}"), best.defined * 1e3);
-        println!("  {name:<22} {:>12.0} {size:>8.2} {defined:>9.1} {posted:>7.2}x {copied:>7.2}x", best.speed);
+        println!(
+            "  {name:<22} {:>12.0} {size:>8.2} {defined:>9.1} {posted:>7.2}x {copied:>7.2}x",
+            best.speed
+        );
     }
     let [own, canonical_read] = reads.map(|best| best.seconds);
     if rival.is_some() {
