@@ -1,6 +1,7 @@
 //! Logs that several ranks have open together, through the interface that users import.
 
-use hyperslab::{File, FileAccess, FileCreate, Result, Selection};
+use hyperslab::plist::{FileAccess, FileCreate};
+use hyperslab::{File, Result, Selection};
 
 use crate::common::{Scratch, on_ranks, together};
 
