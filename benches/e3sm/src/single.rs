@@ -8,8 +8,8 @@ use std::sync::Arc;
 use hyperslab::vol::model::properties::{DatasetCreate, FileCreate};
 use hyperslab::vol::model::{Dataspace, Datatype, Selection, Token};
 use hyperslab::vol::{
-    Connector, Container, ContainerCreate, ContainerOpen, Durability, FileAccess, OpDatasetCreate, OpRead,
-    OpWrite, LinkLocation,
+    Connector, Container, ContainerCreate, ContainerOpen, Durability, FileAccess, LinkLocation,
+    OpDatasetCreate, OpRead, OpWrite,
 };
 use log::{LogConnector, LogContainer};
 use native::NativeConnector;

@@ -52,7 +52,9 @@ pub fn registry_of(registry: &Registry, comm: Arc<dyn Comm>) -> Registry {
 fn together(connector: &Arc<dyn Connector>, comm: &Arc<dyn Comm>) -> Arc<dyn Connector> {
     #[cfg(feature = "log")]
     if connector.info().name == log::NAME {
-        return Arc::new(log::SharedLogConnector::new(Arc::new(native::NativeConnector), comm.clone()));
+        let native: Arc<dyn Connector> = Arc::new(native::NativeConnector);
+        let plain = parallel::connector(&native, comm.clone());
+        return Arc::new(log::SharedLogConnector::new(native, comm.clone()).with_plain(plain));
     }
     #[cfg(feature = "remote")]
     if connector.info().name == remote::NAME {

@@ -6,7 +6,7 @@ use algorithms::{checks, transfer};
 use model::convert::Conversions;
 use model::properties::{AllocTime, DatasetCreate, FillValue, Layout};
 use model::{CharacterSet, Dataspace, Datatype, Error, Heap, Limits, Result, Token};
-use vol::{Container, DatasetInfo, OpAttributeCreate, OpDatasetCreate};
+use vol::{AttributeInfo, Container, DatasetInfo, OpAttributeCreate, OpDatasetCreate, OpList};
 
 use crate::{hidden, pipeline, properties};
 
@@ -105,32 +105,77 @@ pub(crate) fn set_number(inner: &dyn Container, object: Token, name: &str, numbe
 /// Numbers in an attribute, whatever integers they are; `None` where there is no such attribute.
 pub(crate) fn numbers(inner: &dyn Container, object: Token, name: &str) -> Result<Option<Vec<u64>>> {
     let Some(info) = inner.attribute_info(object, name)? else { return Ok(None) };
-    let Datatype::Integer(kind) = &info.datatype else {
-        return Err(Error::corrupt("read attribute of the log")
-            .with("name", name)
-            .with("problem", "no integers"));
-    };
-    if info.space.element_count()? > model::RANK_MAX as u64 {
-        return Err(Error::corrupt("read attribute of the log")
-            .with("name", name)
-            .with("problem", "too many"));
-    }
+    check_numbers(&info)?;
     let raw = inner.attribute_read(object, &[name])?.pop().unwrap_or_default();
+    numbers_of(inner, &info, &raw).map(Some)
+}
+
+/// Returns an error for an attribute that does not hold a few integers.
+fn check_numbers(info: &AttributeInfo) -> Result<()> {
+    let broken = |problem: &str| {
+        Error::corrupt("read attribute of the log").with("name", &info.name).with("problem", problem)
+    };
+    match info.datatype {
+        Datatype::Integer(_) if info.space.element_count()? <= model::RANK_MAX as u64 => Ok(()),
+        Datatype::Integer(_) => Err(broken("too many")),
+        _ => Err(broken("no integers")),
+    }
+}
+
+/// Returns the numbers of an attribute from its value.
+fn numbers_of(inner: &dyn Container, info: &AttributeInfo, raw: &[u8]) -> Result<Vec<u64>> {
+    let number = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
+    if info.datatype == Datatype::native_uint(8) {
+        return Ok(raw.as_chunks::<8>().0.iter().map(number).collect());
+    }
     // A signed −1 is how programs write that there is no bound.
-    let wide = if kind.signed { Datatype::native_int(8) } else { Datatype::native_uint(8) };
+    let is_signed = matches!(&info.datatype, Datatype::Integer(kind) if kind.signed);
+    let wide = if is_signed { Datatype::native_int(8) } else { Datatype::native_uint(8) };
     let (none, mut heap) = (Conversions::default(), Heap::new());
-    let bytes = transfer::from_file_type(inner, &info.datatype, &raw, &wide, &none, &mut heap)?;
-    Ok(Some(bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect()))
+    let bytes = transfer::from_file_type(inner, &info.datatype, raw, &wide, &none, &mut heap)?;
+    Ok(bytes.as_chunks::<8>().0.iter().map(number).collect())
+}
+
+/// The log's own attributes of an anchor, with their values.
+struct OwnAttributes(Vec<(AttributeInfo, Vec<u8>)>);
+
+impl OwnAttributes {
+    /// Reads them in two operations, however many there are.
+    fn read(inner: &dyn Container, dataset: Token) -> Result<Self> {
+        let names = [hidden::ID, hidden::DIMS, hidden::MAX_DIMS, hidden::PROPERTIES];
+        let page = inner.attribute_list(dataset, &OpList::default())?;
+        let mut infos = page.entries;
+        if page.more {
+            let found = names.iter().map(|name| inner.attribute_info(dataset, name));
+            infos = found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        }
+        infos.retain(|info| names.contains(&info.name.as_str()));
+        for info in infos.iter().filter(|info| info.name != hidden::PROPERTIES) {
+            check_numbers(info)?;
+        }
+        let names: Vec<&str> = infos.iter().map(|info| info.name.as_str()).collect();
+        let values = if names.is_empty() { Vec::new() } else { inner.attribute_read(dataset, &names)? };
+        Ok(OwnAttributes(infos.into_iter().zip(values).collect()))
+    }
+
+    fn get(&self, name: &str) -> Option<&(AttributeInfo, Vec<u8>)> {
+        self.0.iter().find(|(info, _)| info.name == name)
+    }
+
+    fn numbers(&self, inner: &dyn Container, name: &str) -> Result<Option<Vec<u64>>> {
+        self.get(name).map(|(info, raw)| numbers_of(inner, info, raw)).transpose()
+    }
 }
 
 /// Returns the number of a dataset and what it tells, if it is an anchor.
 pub(crate) fn load(inner: &dyn Container, dataset: Token) -> Result<Option<(u64, Arc<DatasetInfo>)>> {
     let anchor = inner.dataset_info(dataset)?;
-    let Some(id) = numbers(inner, dataset, hidden::ID)? else { return Ok(None) };
+    let own = OwnAttributes::read(inner, dataset)?;
+    let Some(id) = own.numbers(inner, hidden::ID)? else { return Ok(None) };
     let broken = |name: &str| Error::corrupt("open logged dataset").with("attribute", name);
     let &[id] = id.as_slice() else { return Err(broken(hidden::ID)) };
-    let dims = numbers(inner, dataset, hidden::DIMS)?.ok_or_else(|| broken(hidden::DIMS))?;
-    let max = numbers(inner, dataset, hidden::MAX_DIMS)?.unwrap_or_else(|| dims.clone());
+    let dims = own.numbers(inner, hidden::DIMS)?.ok_or_else(|| broken(hidden::DIMS))?;
+    let max = own.numbers(inner, hidden::MAX_DIMS)?.unwrap_or_else(|| dims.clone());
     if dims.len() != max.len() {
         return Err(broken(hidden::MAX_DIMS));
     }
@@ -140,11 +185,8 @@ pub(crate) fn load(inner: &dyn Container, dataset: Token) -> Result<Option<(u64,
     };
     space.element_count().map_err(|e| broken(hidden::DIMS).because(e))?;
     let mut info = DatasetInfo { space, ..DatasetInfo::clone(&anchor) };
-    match inner.attribute_info(dataset, hidden::PROPERTIES)? {
-        Some(_) => {
-            let bytes = inner.attribute_read(dataset, &[hidden::PROPERTIES])?.pop().unwrap_or_default();
-            properties::decode(&bytes, &mut info.create)?;
-        }
+    match own.get(hidden::PROPERTIES) {
+        Some((_, bytes)) => properties::decode(bytes, &mut info.create)?,
         None => (info.create.layout, info.create.alloc_time) = (Layout::Contiguous, AllocTime::Default),
     }
     Ok(Some((id, Arc::new(info))))

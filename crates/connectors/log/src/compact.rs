@@ -7,20 +7,17 @@ use vol::{Container, Durability};
 
 use crate::container::LogContainer;
 use crate::datasets::shown;
-use crate::load::{Loaded, OFFSETS, TABLE, log_name};
-use crate::merge::Last;
+use crate::load::{Loaded, OFFSETS, TABLE, flush_names, log_name};
 use crate::pieces::{ElementRun, batches};
 use crate::posting::LentBuffers;
 use crate::read::read_pieces;
-use crate::state::KnownDataset;
-use crate::table::Table;
 
 /// Bytes that are moved at a time.
 const MOVED_BYTES: u64 = 64 << 20;
 
 impl LogContainer {
     /// Writes the log anew, as one commit: only elements that show are kept. The space of the old log is free for what is
-    /// written later; the file becomes shorter when it is repacked.
+    /// written later; the file becomes shorter when it is repacked. A log in subfiles goes to the file itself.
     pub fn compact(&self) -> Result<()> {
         self.check_writable()?;
         if !self.shared().is_alone() {
@@ -28,33 +25,32 @@ impl LogContainer {
         }
         Container::commit(self, Durability::Full)?;
         let (shared, inner) = (self.shared(), self.inner());
+        let subfiles = shared.read().logs.subfiles();
         let old: Vec<String> = shared.read().logs.iter().map(|(number, _)| log_name(number)).collect();
-        let stale = [old, self.flush_tables()?, vec![TABLE.to_owned(), OFFSETS.to_owned()]].concat();
+        let tables = flush_names(inner, shared.group, &shared.limits)?;
+        let stale = [old, tables, vec![TABLE.to_owned(), OFFSETS.to_owned()]].concat();
         for (_, dataset) in self.all_datasets()? {
             self.know(dataset)?;
             self.move_elements(dataset)?;
         }
         let mut state = shared.write();
-        self.flush_state(&mut state, &LentBuffers::default(), Last::Nothing)?;
+        self.flush_state(&mut state, &LentBuffers::default(), Durability::None)?;
         for name in stale {
             if inner.link_get(shared.group, &name)?.is_some() {
                 inner.link_delete(shared.group, &name)?;
             }
         }
-        let fresh = Loaded::read(inner, shared.group, &shared.limits)?.into_state(&shared.limits)?;
-        (state.logs, state.arrived, state.flushes) = (fresh.logs, fresh.arrived, fresh.flushes);
-        for known in state.known.values_mut() {
-            if let KnownDataset::Logged(logged) = known {
-                logged.forget_file();
-            }
-        }
-        shared.forget_decoded();
+        let loaded = Loaded::read(inner, shared.group, &shared.limits)?;
+        let fresh = loaded.into_state(&shared.file, &shared.limits)?;
+        state.forget_file();
+        (state.logs, state.merged, state.tables) = (fresh.logs, fresh.merged, fresh.tables);
         state.is_changed = true;
-        self.merge(inner, &state)?;
-        (state.flushes, state.flush_next) = (Vec::new(), 0);
-        self.update_numbers(&mut state)?;
-        drop(state);
-        inner.commit(Durability::Full)
+        shared.forget_decoded();
+        self.merge(&mut state, Durability::None)?;
+        self.finish(&mut state, Durability::Full)?;
+        let used = state.logs.subfiles();
+        let unused: Vec<u32> = subfiles.into_iter().filter(|number| !used.contains(number)).collect();
+        shared.subfiles.remove(&unused)
     }
 
     /// Returns an error where repacking the file would take something from the log: entries that know places in the file.
@@ -64,9 +60,11 @@ impl LogContainer {
             error.with("help", "copy it to a new log: hyperslab copy log:OLD log:NEW")
         };
         let shared = self.shared();
-        let loaded = Loaded::read(self.inner(), shared.group, &shared.limits)?;
-        if loaded.tables.iter().any(|table| !Table::survives_repack(table)) {
+        if !shared.read().survives_repack(&shared.file, &shared.limits)? {
             return Err(refused("its tables say where in the file elements are"));
+        }
+        if !shared.read().logs.subfiles().is_empty() {
+            return Err(refused("its logs are in subfiles").with("help", "hyperslab log --join"));
         }
         for (path, dataset) in self.all_datasets()? {
             self.know(dataset)?;
@@ -101,7 +99,7 @@ impl LogContainer {
                 at += piece.len * size;
             }
             if state.arena.bytes() >= MOVED_BYTES {
-                self.flush_state(&mut state, &LentBuffers::default(), Last::Nothing)?;
+                self.flush_state(&mut state, &LentBuffers::default(), Durability::None)?;
             }
         }
         Ok(())

@@ -19,8 +19,9 @@ use crate::container::LogContainer;
 use crate::extensions::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 use crate::inner_file::{Inner, open_file};
 use crate::load::{self, Loaded};
-use crate::logs::Log;
+use crate::message::{from_bytes, to_bytes};
 use crate::state::{LogState, Settings, Shared};
+use crate::subfiles::{SUBFILES_MAX, Subfiles};
 use crate::table::TableVersion;
 
 /// Elements have no chunks as they are stored, and what virtual datasets are made of would be anchors to the inner file.
@@ -55,15 +56,24 @@ fn check_access(access: &FileAccess) -> Result<()> {
     }
 }
 
-/// `log+v1:` writes tables of version 1.
+/// `log+v1:` writes tables of version 1, `log+sub4:` logs to four subfiles.
 fn settings(engine: Option<&str>, access: &FileAccess) -> Result<Settings> {
-    let version = match engine {
-        None | Some("v2") => TableVersion::V2,
-        Some("v1") => TableVersion::V1,
-        Some(other) => return Err(Error::unsupported("write a log").with("engine", other)),
-    };
+    let refused = || Error::unsupported("write a log").with("engine", engine.unwrap_or_default());
+    let (mut version, mut subfiles) = (TableVersion::V2, 0);
+    for word in engine.into_iter().flat_map(|engine| engine.split('-')) {
+        match (word, word.strip_prefix("sub").and_then(|number| number.parse().ok())) {
+            ("v1", _) => version = TableVersion::V1,
+            ("v2", _) => {}
+            (_, Some(number)) if number <= SUBFILES_MAX => subfiles = number,
+            _ => return Err(refused()),
+        }
+    }
+    if subfiles > 0 && version == TableVersion::V1 {
+        return Err(refused().with("problem", "tables of version 1 have no words for other files"));
+    }
     let buffer_bytes_max = access.write_buffer_bytes.unwrap_or(BUFFER_BYTES_MAX);
-    Ok(Settings { version, buffer_bytes_max, when_full: access.write_buffer_full })
+    let when_full = access.write_buffer_full;
+    Ok(Settings { version, subfiles, buffer_bytes_max, when_full, is_shared: false })
 }
 
 /// The arguments with which a file is opened.
@@ -87,6 +97,7 @@ impl LogOpen<'_> {
         Shared {
             state: RwLock::new(state),
             file,
+            subfiles: Subfiles::new(self.path, self.access.access == Access::Write),
             path: self.path.to_owned(),
             comm: self.comm.clone(),
             leader,
@@ -112,8 +123,8 @@ fn not_a_log(path: &str) -> Error {
     Error::invalid("open log").with("path", path).with("problem", "the file has no log in it")
 }
 
-fn load_state(inner: &dyn Container, group: Token, access: &FileAccess) -> Result<LogState> {
-    Loaded::read(inner, group, &access.limits)?.into_state(&access.limits)
+fn load_state(inner: &Inner, group: Token, access: &FileAccess) -> Result<LogState> {
+    Loaded::read(&*inner.container, group, &access.limits)?.into_state(&inner.file, &access.limits)
 }
 
 impl LogConnector {
@@ -159,25 +170,28 @@ impl LogConnector {
 
     /// Opens a file for this process alone.
     pub fn open_log(&self, op: &ContainerOpen<'_>) -> Result<Arc<LogContainer>> {
-        match self.open_file(op)? {
+        match self.open_file(op, false)? {
             Opened::Log(log) => Ok(log),
             Opened::Plain(_) => Err(not_a_log(op.path)),
         }
     }
 
-    fn open_file(&self, op: &ContainerOpen<'_>) -> Result<Opened> {
+    /// Opens a file for this process; `is_shared` says that other processes do the same.
+    fn open_file(&self, op: &ContainerOpen<'_>, is_shared: bool) -> Result<Opened> {
         check_access(op.access)?;
-        let settings = settings(op.engine, op.access)?;
+        let settings = Settings { is_shared, ..settings(op.engine, op.access)? };
         // Held while a file is read: two who open one at the same time get the same one.
         let mut table = self.table();
-        let Inner { container: inner, file } = Inner::open(&*self.inner, op)?;
-        let known = table.get(&file.identity()).and_then(Weak::upgrade);
+        let inner = Inner::open(&*self.inner, op)?;
+        let known = table.get(&inner.file.identity()).and_then(Weak::upgrade);
         let known = known.filter(|shared| shared.handles.load(Ordering::Acquire) > 0);
         let shared = match known {
             Some(shared) => shared,
             None => {
-                let Some(group) = load::find(&*inner)? else { return Ok(Opened::Plain(inner)) };
-                let state = load_state(&*inner, group, op.access)?;
+                let Some(group) = load::find(&*inner.container)? else {
+                    return Ok(Opened::Plain(inner.container));
+                };
+                let state = load_state(&inner, group, op.access)?;
                 let log_open = LogOpen {
                     path: op.path,
                     settings,
@@ -185,11 +199,12 @@ impl LogConnector {
                     registry: op.registry,
                     comm: Arc::new(Single),
                 };
-                Arc::new(log_open.shared(file, None, (inner.info()?.root, group), state))
+                let root = inner.container.info()?.root;
+                Arc::new(log_open.shared(inner.file, None, (root, group), state))
             }
         };
         table.insert(shared.file.identity(), Arc::downgrade(&shared));
-        Ok(Opened::Log(Arc::new(LogContainer::new(inner, shared, op.access)?)))
+        Ok(Opened::Log(Arc::new(LogContainer::new(inner.container, shared, op.access)?)))
     }
 
     /// Creates a file that all members of a group write. All of them call this.
@@ -197,82 +212,80 @@ impl LogConnector {
         let access = FileAccess { access: Access::Write, ..op.access.clone() };
         let make = || {
             check_access(op.access)?;
-            self.create_inner(op, &access)
+            self.create_inner(op, &access).map(Some)
         };
-        let settings = settings(op.engine, op.access)?;
-        self.begin(&LogOpen { path: op.path, settings, access: &access, registry: op.registry, comm }, make)
+        let settings = Settings { is_shared: comm.size() > 1, ..settings(op.engine, op.access)? };
+        let log_open = LogOpen { path: op.path, settings, access: &access, registry: op.registry, comm };
+        self.begin(&log_open, make)?.ok_or_else(|| not_a_log(op.path))
     }
 
-    /// Opens a file for all members of a group. All of them call this.
+    /// Opens a file for all members of a group. All of them call this. To read it, each opens it for itself.
     pub fn open_shared(&self, comm: Arc<dyn Comm>, op: &ContainerOpen<'_>) -> Result<Arc<LogContainer>> {
+        self.find_shared(comm, op)?.ok_or_else(|| not_a_log(op.path))
+    }
+
+    /// Opens a file as [`LogConnector::open_shared`] does, if it has a log in it.
+    pub(crate) fn find_shared(
+        &self,
+        comm: Arc<dyn Comm>,
+        op: &ContainerOpen<'_>,
+    ) -> Result<Option<Arc<LogContainer>>> {
+        if op.access.access == Access::Read {
+            return match self.open_file(op, comm.size() > 1)? {
+                Opened::Log(log) => Ok(Some(log)),
+                Opened::Plain(inner) => inner.close().map(|()| None),
+            };
+        }
         let make = || {
             check_access(op.access)?;
             let inner = Inner::open(&*self.inner, op)?;
-            let group = load::find(&*inner.container)?.ok_or_else(|| not_a_log(op.path))?;
-            Ok((inner, group))
+            match load::find(&*inner.container)? {
+                Some(group) => Ok(Some((inner, group))),
+                None => inner.container.close().map(|()| None),
+            }
         };
         let settings = settings(op.engine, op.access)?;
         self.begin(&LogOpen { path: op.path, settings, access: op.access, registry: op.registry, comm }, make)
     }
 
-    /// The leader makes or opens the file, and tells the others what is in it.
+    /// The leader makes or opens the file, and tells the others what is in it; `None` where there is no log.
     fn begin(
         &self,
         log_open: &LogOpen<'_>,
-        make: impl FnOnce() -> Result<(Inner, Token)>,
-    ) -> Result<Arc<LogContainer>> {
+        make: impl FnOnce() -> Result<Option<(Inner, Token)>>,
+    ) -> Result<Option<Arc<LogContainer>>> {
         let leads = log_open.comm.rank() == 0;
         let made = leads.then(|| {
-            let (inner, group) = make()?;
+            let Some((inner, group)) = make()? else { return Ok(None) };
             let loaded = Loaded::read(&*inner.container, group, &log_open.access.limits)?;
             let bytes = to_bytes(&*inner.container, group, &loaded)?;
-            Ok((inner, bytes))
+            Ok(Some((inner, bytes)))
         });
         let mut message = match &made {
             None => Vec::new(),
-            Some(Ok((_, bytes))) => [&[1], bytes.as_slice()].concat(),
+            Some(Ok(None)) => vec![2],
+            Some(Ok(Some((_, bytes)))) => [&[1], bytes.as_slice()].concat(),
             Some(Err(error)) => [wire::to_bytes(&false)?, wire::to_bytes::<Error>(error)?].concat(),
         };
         log_open.comm.bcast(0, &mut message)?;
         let (root, group, loaded) = match message.split_first() {
             Some((1, bytes)) => from_bytes(bytes)?,
+            Some((2, _)) => return Ok(None),
             Some((0, error)) => return Err(wire::from_bytes(error)?),
             _ => return Err(Error::invalid("open log").with("problem", "no word from the leader")),
         };
-        let (leader, file) = match made.transpose()? {
+        let (leader, file) = match made.transpose()?.flatten() {
             Some((inner, _)) => (Some(inner.container), inner.file),
             None => (None, Arc::new(open_file(log_open.path, log_open.access)?)),
         };
-        let state = loaded.into_state(&log_open.access.limits)?;
+        let state = loaded.into_state(&file, &log_open.access.limits)?;
         let shared = Arc::new(log_open.shared(file, leader.clone(), (root, group), state));
         let inner: Arc<dyn Container> = match leader {
             Some(alone) if log_open.comm.size() == 1 => alone,
             leader => Arc::new(Client::new(Collective { comm: log_open.comm.clone(), leader })),
         };
-        Ok(Arc::new(LogContainer::new(inner, shared, log_open.access)?))
+        Ok(Some(Arc::new(LogContainer::new(inner, shared, log_open.access)?)))
     }
-}
-
-type Message = (Vec<u64>, Vec<Vec<u8>>);
-
-fn to_bytes(inner: &dyn Container, group: Token, loaded: &Loaded) -> Result<Vec<u8>> {
-    let mut numbers = vec![inner.info()?.root.to_u64(), group.to_u64(), loaded.id_next];
-    numbers.push(loaded.logs.len() as u64);
-    loaded.logs.iter().for_each(|(number, log)| numbers.extend([*number, log.offset, log.bytes]));
-    numbers.extend(&loaded.flushes);
-    wire::to_bytes::<Message>(&(numbers, loaded.tables.clone()))
-}
-
-fn from_bytes(bytes: &[u8]) -> Result<(Token, Token, Loaded)> {
-    let (numbers, tables) = wire::from_bytes::<Message>(bytes)?;
-    let broken = || Error::invalid("open log").with("problem", "the leader sent something else");
-    let &[root, group, id_next, count, ref rest @ ..] = numbers.as_slice() else { return Err(broken()) };
-    let logs = usize::try_from(count).ok().and_then(|n| n.checked_mul(3));
-    let (logs, flushes) = logs.and_then(|n| rest.split_at_checked(n)).ok_or_else(broken)?;
-    let logs = logs.as_chunks::<3>().0.iter();
-    let logs = logs.map(|&[number, offset, bytes]| (number, Log { offset, bytes })).collect();
-    let loaded = Loaded { logs, tables, flushes: flushes.to_vec(), id_next };
-    Ok((Token::from_u64(root), Token::from_u64(group), loaded))
 }
 
 impl Connector for LogConnector {
@@ -299,7 +312,7 @@ impl Connector for LogConnector {
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        match self.open_file(op)? {
+        match self.open_file(op, false)? {
             Opened::Log(log) => Ok(log),
             Opened::Plain(inner) => Ok(inner),
         }
@@ -310,7 +323,12 @@ impl Connector for LogConnector {
     }
 
     fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
-        self.inner.delete(op)
+        let access = FileAccess { access: Access::Read, ..op.access.clone() };
+        let opened = self.open_log(&ContainerOpen { access: &access, ..op.clone() });
+        let subfiles = opened.as_ref().map_or(Vec::new(), |log| log.shared().read().logs.subfiles());
+        opened.map_or(Ok(()), |log| Container::close(&*log))?;
+        self.inner.delete(op)?;
+        Subfiles::new(op.path, true).remove(&subfiles)
     }
 
     fn recover(&self, op: &ContainerOpen<'_>) -> Result<Vec<String>> {

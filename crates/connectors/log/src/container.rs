@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use algorithms::copy::CopyContext;
-use model::datatype::DescriptorSizes;
-use model::{Error, Kind, Link, Result, Token};
+use model::datatype::{DescriptorSizes, ReferenceKind};
+use model::{Error, Kind, Link, Reference, Result, Token};
 use vol::*;
 use vol::{Optional, StoredBlock};
 
 use crate::connector::{CAPABILITY, NAME};
 use crate::extensions::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 use crate::hidden;
-use crate::merge::Last;
 use crate::posting::LentBuffers;
-use crate::state::{KnownDataset, Shared};
+use crate::state::Shared;
+use crate::values::Values;
 
 /// An open file whose datasets are logged.
 ///
@@ -27,6 +27,8 @@ pub struct LogContainer {
     is_writable: bool,
     durability: Durability,
     descriptors: DescriptorSizes,
+    /// Values of variable length, where several processes have the file open.
+    values: Values,
     resolver: Option<Arc<dyn Resolver>>,
     is_closed: AtomicBool,
 }
@@ -43,14 +45,15 @@ fn closed() -> Error {
 
 impl LogContainer {
     pub(crate) fn new(inner: Arc<dyn Container>, shared: Arc<Shared>, access: &FileAccess) -> Result<Self> {
-        let descriptors = inner.info()?.descriptors;
+        let info = inner.info()?;
         shared.handles.fetch_add(1, Ordering::AcqRel);
         Ok(LogContainer {
             inner,
             shared,
             is_writable: access.access == Access::Write,
             durability: access.durability,
-            descriptors,
+            descriptors: info.descriptors,
+            values: Values::new(info),
             resolver: access.resolver.clone(),
             is_closed: AtomicBool::new(false),
         })
@@ -96,44 +99,13 @@ impl LogContainer {
         found.map(drop)
     }
 
-    /// Returns the link to the log's group.
-    fn own_link(&self) -> Result<Option<Link>> {
-        self.inner.link_get(self.shared.root, hidden::GROUP)
+    pub(crate) fn values(&self) -> &Values {
+        &self.values
     }
 
-    fn is_root(&self, group: Token) -> bool {
-        group == self.shared.root
-    }
-
-    /// Attributes of the log's own that an object has.
-    fn hidden_attributes(&self, object: Token) -> Result<u32> {
-        let names = [hidden::ID, hidden::DIMS, hidden::MAX_DIMS, hidden::PROPERTIES];
-        if matches!(self.shared.read().known.get(&object), Some(KnownDataset::Logged(_))) {
-            return Ok(names.len() as u32);
-        }
-        if self.inner.attribute_info(object, hidden::ID)?.is_none() {
-            return Ok(0);
-        }
-        names
-            .iter()
-            .try_fold(0, |n, name| Ok(n + u32::from(self.inner.attribute_info(object, name)?.is_some())))
-    }
-
-    /// Returns the token of a new object, which is no dataset though one may have had its address before.
-    fn made(&self, token: Token) -> Token {
-        if self.shared.read().known.contains_key(&token) {
-            self.shared.write().known.remove(&token);
-        }
-        token
-    }
-
-    fn check_place(&self, place: Option<&LinkLocation>) -> Result<()> {
-        self.check_open()?;
-        place.map_or(Ok(()), |place| hidden::check_link(self.shared.root, place.group, &place.name))
-    }
-
-    fn missing(name: &str, operation: &str) -> Error {
-        Error::not_found(operation).with("name", name)
+    /// Returns what knows values of variable length: the inner container, unless several processes have it open.
+    fn values_of_all(&self) -> &dyn Container {
+        if self.shared.is_alone() { &*self.inner } else { &self.values }
     }
 }
 
@@ -166,11 +138,12 @@ impl Layer for LogContainer {
     fn close(&self) -> Result<()> {
         self.check_open()?;
         if self.is_writable {
-            self.flush_state(
-                &mut self.shared.write(),
-                &LentBuffers::default(),
-                Last::Merge(self.durability),
-            )?;
+            let state = &mut self.shared.write();
+            self.flush_state(state, &LentBuffers::default(), self.durability)?;
+            // Tables that cannot become one are no reason to lose what they lead to.
+            let merged = self.merge(state, self.durability);
+            self.finish(state, self.durability)?;
+            merged?;
         }
         self.release();
         self.inner.close()
@@ -287,14 +260,14 @@ impl Layer for LogContainer {
     fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
         match names.iter().find(|name| hidden::is_hidden(name)) {
             Some(name) => Err(Self::missing(name, "read attribute")),
-            None => self.inner.attribute_read(object, names),
+            None => self.read_attributes(object, names),
         }
     }
 
     fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
         match hidden::is_hidden(name) {
             true => Err(Self::missing(name, "write attribute")),
-            false => self.inner.attribute_write(object, name, data),
+            false => self.write_attribute(object, name, data),
         }
     }
 
@@ -340,6 +313,38 @@ impl Layer for LogContainer {
 
     fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
         self.resize(dataset, dims)
+    }
+
+    fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
+        self.values_of_all().blob_put(values)
+    }
+
+    fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
+        self.values_of_all().blob_get(ids, out)
+    }
+
+    fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
+        self.values_of_all().blob_delete(ids)
+    }
+
+    fn blob_pin(&self, pin: u64) -> Result<()> {
+        self.values_of_all().blob_pin(pin)
+    }
+
+    fn blob_unpin(&self, pin: u64) -> Result<()> {
+        self.values_of_all().blob_unpin(pin)
+    }
+
+    fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
+        self.values_of_all().reference_get(kind, descriptors)
+    }
+
+    fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
+        self.values_of_all().reference_put(kind, references)
+    }
+
+    fn collective(&self) -> Option<&dyn Collective> {
+        (!self.shared.is_alone()).then_some(self)
     }
 
     // The document leaves maps out, and what is below would keep them apart from the log.

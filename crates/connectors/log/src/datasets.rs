@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use algorithms::stored::{Block, run_blocks};
-use model::properties::Layout;
+use model::properties::{FillValue, Layout};
 use model::selection::SetOp;
 use model::{Dataspace, Datatype, Error, Result, Selection, Token};
 use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo, StoredBlock};
 
 use crate::container::LogContainer;
+use crate::logged::Logged;
 use crate::pieces::{ElementRun, within};
-use crate::state::{KnownDataset, LogState, Logged};
+use crate::state::{KnownDataset, LogState};
+use crate::values::InMemory;
 use crate::{anchor, flat, hidden, read};
 
-/// Numbers without a name between two that have one, at most.
-const NAMES_GAP_MAX: u64 = 1 << 20;
 /// Bytes of fill values that are made at a time.
 const FILL_BYTES: u64 = 1 << 20;
 
@@ -40,9 +40,8 @@ impl LogContainer {
             return Err(Error::unsupported("create virtual dataset in a log"));
         }
         if !anchor::is_logged(&op.create, &op.datatype) {
-            let token = inner.dataset_create(op)?;
-            let has_descriptors = op.datatype.has_descriptors();
-            shared.write().known.insert(token, KnownDataset::Plain { has_descriptors });
+            let token = self.make_plain(op)?;
+            shared.write().known.insert(token, KnownDataset::Plain);
             return Ok(token);
         }
         op.datatype.validate(&shared.limits)?;
@@ -69,6 +68,25 @@ impl LogContainer {
         Ok(token)
     }
 
+    /// Makes a dataset that is not in the log.
+    fn make_plain(&self, op: &OpDatasetCreate) -> Result<Token> {
+        if self.shared().is_alone() {
+            return self.inner().dataset_create(op);
+        }
+        let made = self.ask_leader(|leader| {
+            let (mut op, descriptors) = (op.clone(), self.descriptors());
+            let datatype = op.datatype.with_descriptors(&descriptors);
+            if let FillValue::Value(value) = &mut op.create.fill.value
+                && datatype.has_descriptors()
+            {
+                *value = InMemory::fetch(&datatype, value, self.values())?.store(&datatype, leader)?;
+            }
+            Ok((leader.dataset_create(&op)?.to_u64(), 0))
+        });
+        self.values().clear();
+        made.map(|(token, _)| Token::from_u64(token))
+    }
+
     /// Finds out what a dataset is, unless that is known.
     pub(crate) fn know(&self, dataset: Token) -> Result<()> {
         let shared = self.shared();
@@ -81,9 +99,7 @@ impl LogContainer {
     fn find_out(&self, dataset: Token) -> Result<()> {
         let known = match anchor::load(self.inner(), dataset)? {
             Some((id, info)) => KnownDataset::Logged(Box::new(Logged::new(id, info)?)),
-            None => KnownDataset::Plain {
-                has_descriptors: self.inner().dataset_info(dataset)?.datatype.has_descriptors(),
-            },
+            None => KnownDataset::Plain,
         };
         // Another caller may have been faster.
         self.shared().write().known.entry(dataset).or_insert(known);
@@ -231,11 +247,7 @@ impl LogState {
     fn take_id(&mut self, name: &str) -> u64 {
         let id = self.id_next;
         self.id_next = id.saturating_add(1);
-        // Names are for people: they stop where numbers have run away from them.
-        if self.names.len() as u64 <= id && id - (self.names.len() as u64) < NAMES_GAP_MAX {
-            self.names.resize(id as usize, String::new());
-            self.names.push(name.to_owned());
-        }
+        self.names.insert(id, name.to_owned());
         id
     }
 

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use model::Result;
 
 use crate::container::LogContainer;
-use crate::load::Loaded;
 use crate::table::{Coded, Entry, EntryOffset};
 
 /// Entries of one answer: its text has some megabytes at most.
@@ -18,8 +17,7 @@ impl LogContainer {
     /// Returns the entries of the logs after `skip` as text, [`ENTRIES_MAX`] at most.
     pub(crate) fn entries_text(&self, skip: u64) -> Result<String> {
         let shared = self.shared();
-        let loaded = Loaded::read(self.inner(), shared.group, &shared.limits)?;
-        let entries = loaded.entries(&shared.limits)?;
+        let entries = shared.read().all_entries(&shared.file, &shared.limits)?;
         let paths = self.paths()?;
         let mut text = String::new();
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);

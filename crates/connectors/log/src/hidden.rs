@@ -3,7 +3,10 @@
 use std::cmp::Ordering;
 
 use model::{Error, Index, Link, Order, Result, Token};
-use vol::{AttributeInfo, Container, GroupInfo, OpList, Page};
+use vol::{AttributeInfo, Container, GroupInfo, LinkLocation, OpList, Page};
+
+use crate::container::LogContainer;
+use crate::state::KnownDataset;
 
 /// The group of logs and tables, at the root.
 pub(crate) const GROUP: &str = "__LOG";
@@ -111,4 +114,46 @@ pub(crate) fn attributes(inner: &dyn Container, object: Token, op: &OpList) -> R
 pub(crate) fn shown_attribute(mut info: AttributeInfo, own: u32) -> AttributeInfo {
     info.creation_order = info.creation_order.map(|order| order.saturating_sub(own));
     info
+}
+
+impl LogContainer {
+    /// Returns the link to the log's group.
+    pub(crate) fn own_link(&self) -> Result<Option<Link>> {
+        self.inner().link_get(self.shared().root, GROUP)
+    }
+
+    pub(crate) fn is_root(&self, group: Token) -> bool {
+        group == self.shared().root
+    }
+
+    /// Attributes of the log's own that an object has.
+    pub(crate) fn hidden_attributes(&self, object: Token) -> Result<u32> {
+        let names = [ID, DIMS, MAX_DIMS, PROPERTIES];
+        if matches!(self.shared().read().known.get(&object), Some(KnownDataset::Logged(_))) {
+            return Ok(names.len() as u32);
+        }
+        if self.inner().attribute_info(object, ID)?.is_none() {
+            return Ok(0);
+        }
+        names
+            .iter()
+            .try_fold(0, |n, name| Ok(n + u32::from(self.inner().attribute_info(object, name)?.is_some())))
+    }
+
+    /// Returns the token of a new object, which is no dataset though one may have had its address before.
+    pub(crate) fn made(&self, token: Token) -> Token {
+        if self.shared().read().known.contains_key(&token) {
+            self.shared().write().known.remove(&token);
+        }
+        token
+    }
+
+    pub(crate) fn check_place(&self, place: Option<&LinkLocation>) -> Result<()> {
+        self.check_open()?;
+        place.map_or(Ok(()), |place| check_link(self.shared().root, place.group, &place.name))
+    }
+
+    pub(crate) fn missing(name: &str, operation: &str) -> Error {
+        Error::not_found(operation).with("name", name)
+    }
 }

@@ -1,13 +1,16 @@
 //! The log's group: made with the file, read when it is opened.
 
-use model::{Dataspace, Error, Limits, LinkTarget, Result, Selection, Token};
-use vol::{Container, LinkLocation, OpGroupCreate, OpList, OpRead};
+use files::Posix;
+use model::properties::Layout;
+use model::{Error, Limits, LinkTarget, Result, Token};
+use vol::{Container, LinkLocation, OpGroupCreate, OpList};
 
 use crate::anchor::{numbers, set_number};
-use crate::hidden;
 use crate::logs::{Log, Logs};
-use crate::state::LogState;
-use crate::table::{Entry, Table};
+use crate::merged::Merged;
+use crate::state::{FlushTable, LogState};
+use crate::table_bytes::{TableBytes, length};
+use crate::{hidden, subfiles};
 
 /// User datasets that were ever made: the number of the next one.
 const DATASETS: &str = "datasets";
@@ -51,13 +54,15 @@ pub(crate) fn store_numbers(inner: &dyn Container, group: Token, state: &LogStat
     set_number(inner, group, LOGS, state.logs.iter().count() as u64)
 }
 
-/// The logs of a file, in a form that goes to other processes as well.
+/// The logs of a file, in a form that goes to other processes as well: where everything lies.
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub(crate) logs: Vec<(u64, Log)>,
-    /// Tables, from old to new.
-    pub(crate) tables: Vec<Vec<u8>>,
-    pub(crate) flushes: Vec<u64>,
+    /// The table of all flushes but the last ones, and where datasets begin in it.
+    pub(crate) merged: Option<TableBytes>,
+    pub(crate) starts: Option<TableBytes>,
+    /// Tables of single flushes by their numbers, from old to new.
+    pub(crate) flushes: Vec<(u64, TableBytes)>,
     pub(crate) id_next: u64,
 }
 
@@ -66,54 +71,51 @@ impl Loaded {
     pub(crate) fn read(inner: &dyn Container, group: Token, limits: &Limits) -> Result<Self> {
         let id_next = numbers(inner, group, DATASETS)?.and_then(|list| list.first().copied()).unwrap_or(0);
         let mut loaded = Loaded { id_next, ..Loaded::default() };
-        let mut flushes = Vec::new();
         for (name, dataset) in members(inner, group, limits)? {
             if let Some(number) = numbered(&name, LOG_PREFIX) {
                 loaded.logs.push((number, log(inner, dataset)?));
             } else if let Some(number) = numbered(&name, TABLE_PREFIX) {
-                flushes.push((number, dataset));
+                loaded.flushes.push((number, TableBytes::of(inner, dataset, 1, limits)?));
             } else if name == TABLE {
-                loaded.tables.push(bytes(inner, dataset, limits)?);
+                loaded.merged = Some(TableBytes::of(inner, dataset, 1, limits)?);
+            } else if name == OFFSETS {
+                loaded.starts = Some(TableBytes::of(inner, dataset, 8, limits)?);
             }
         }
-        flushes.sort_unstable();
-        for (number, dataset) in flushes {
-            loaded.flushes.push(number);
-            loaded.tables.push(bytes(inner, dataset, limits)?);
-        }
+        loaded.flushes.sort_unstable_by_key(|(number, _)| *number);
         Ok(loaded)
     }
 
-    /// Returns the entries of all tables, in the order of their writing.
-    pub(crate) fn entries(&self, limits: &Limits) -> Result<Vec<Entry>> {
-        let tables = self.tables.iter().map(|bytes| Table::decode_all(bytes, limits));
-        let entries = tables.map(|table| Ok(table?.entries)).collect::<Result<Vec<_>>>()?;
-        Ok(entries.into_iter().flatten().collect())
-    }
-
     /// Returns the state of a file that was just opened.
-    pub(crate) fn into_state(self, limits: &Limits) -> Result<LogState> {
+    pub(crate) fn into_state(self, file: &Posix, limits: &Limits) -> Result<LogState> {
         let mut logs = Logs::default();
         self.logs.into_iter().for_each(|(number, log)| logs.insert(number, log));
-        let flush_next = self.flushes.last().map_or(0, |last| last.saturating_add(1));
-        let (flushes, id_next) = (self.flushes, self.id_next);
-        let mut state = LogState { logs, flushes, flush_next, id_next, ..LogState::default() };
-        for bytes in &self.tables {
-            let table = Table::decode_all(bytes, limits)?;
-            if state.names.len() < table.names.len() {
-                state.names = table.names;
-            }
-            state.arrive(table.entries);
-        }
+        let flush_next = self.flushes.last().map_or(0, |(last, _)| last.saturating_add(1));
+        let mut state = LogState { logs, flush_next, id_next: self.id_next, ..LogState::default() };
+        let merged = self.merged.filter(|table| table.len() > 0);
+        state.merged = match (merged.clone(), self.starts) {
+            (Some(table), Some(starts)) => Merged::new(table, starts, file, limits)?,
+            _ => None,
+        };
+        // A table without a look-up is decoded with those of single flushes, before them.
+        let whole = merged.filter(|_| state.merged.is_none()).map(FlushTable::of_all);
+        let flushes = self.flushes.into_iter().map(|(_, table)| FlushTable::of_all(table));
+        state.tables = whole.into_iter().chain(flushes).collect();
         Ok(state)
     }
+}
+
+/// Returns the names of the tables of single flushes.
+pub(crate) fn flush_names(inner: &dyn Container, group: Token, limits: &Limits) -> Result<Vec<String>> {
+    let names = members(inner, group, limits)?.into_iter().map(|(name, _)| name);
+    Ok(names.filter(|name| numbered(name, TABLE_PREFIX).is_some()).collect())
 }
 
 fn numbered(name: &str, prefix: &str) -> Option<u64> {
     name.strip_prefix(prefix)?.parse().ok()
 }
 
-/// Returns the objects in the log's group, the table first.
+/// Returns the objects in the log's group.
 fn members(inner: &dyn Container, group: Token, limits: &Limits) -> Result<Vec<(String, Token)>> {
     let mut members = Vec::new();
     loop {
@@ -129,7 +131,6 @@ fn members(inner: &dyn Container, group: Token, limits: &Limits) -> Result<Vec<(
             break;
         }
     }
-    members.sort_by_key(|(name, _)| name != TABLE);
     Ok(members)
 }
 
@@ -137,32 +138,16 @@ fn broken(problem: &str) -> Error {
     Error::corrupt("read log group").with("problem", problem)
 }
 
-/// Returns the number of bytes of a one-dimensional dataset of single bytes.
-fn length(inner: &dyn Container, dataset: Token) -> Result<u64> {
-    let info = inner.dataset_info(dataset)?;
-    match (&info.space, info.datatype.size()) {
-        (Dataspace::Simple(_), 1) if info.space.rank() == 1 => info.space.element_count(),
-        _ => Err(broken("not a list of bytes").at(dataset.to_u64())),
-    }
-}
-
 fn log(inner: &dyn Container, dataset: Token) -> Result<Log> {
-    let bytes = length(inner, dataset)?;
+    let bytes = length(inner, dataset, 1)?;
+    let info = inner.dataset_info(dataset)?;
+    if let Layout::External(list) = &info.create.layout {
+        return Ok(Log { segments: subfiles::segments(list)? });
+    }
     let storage = inner.dataset_storage(dataset)?;
     match storage.offset {
-        Some(offset) if storage.bytes >= bytes => Ok(Log { offset, bytes }),
-        _ if bytes == 0 => Ok(Log { offset: 0, bytes }),
+        Some(offset) if storage.bytes >= bytes => Ok(Log::in_file(offset, bytes)),
+        _ if bytes == 0 => Ok(Log::default()),
         _ => Err(broken("a log that is not in one piece").at(dataset.to_u64())),
     }
-}
-
-/// Returns the bytes of a table, which are all there.
-fn bytes(inner: &dyn Container, dataset: Token, limits: &Limits) -> Result<Vec<u8>> {
-    let len = length(inner, dataset)?;
-    if len > limits.metadata_bytes_max && len > inner.dataset_storage(dataset)?.bytes {
-        return Err(broken("a table with holes").at(dataset.to_u64()));
-    }
-    let mut bytes = vec![0; model::Within::within(len, limits.result_bytes_max, "log metadata table")?];
-    inner.dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut bytes }])?;
-    Ok(bytes)
 }

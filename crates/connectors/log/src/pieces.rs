@@ -1,9 +1,22 @@
 //! Pieces: elements that lie one after another, and where their bytes are. A later piece hides what it overlaps.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-/// The file itself as the source of a piece.
+use crate::subfiles::SUBFILES_MAX;
+
+/// The file itself as the source of a piece; its subfiles come before it.
 pub(crate) const FILE: u32 = u32::MAX;
+
+/// Returns a file as the source of a piece: 0 is the file itself.
+pub(crate) fn file_source(file: u32) -> u32 {
+    FILE - file
+}
+
+/// Returns which file a source is, if it is one.
+pub(crate) fn file_of(source: u32) -> Option<u32> {
+    Some(FILE - source).filter(|file| *file <= SUBFILES_MAX)
+}
 
 /// Elements `start..start + len`, whose bytes begin at `at` of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +27,7 @@ pub(crate) struct ElementRun {
     pub(crate) len: u64,
     /// First byte in the source.
     pub(crate) at: u64,
-    /// Which source: a block of memory, an entry that went through filters, or [`FILE`].
+    /// Which source: a block of memory, an entry, or a file.
     pub(crate) source: u32,
 }
 
@@ -80,16 +93,19 @@ pub(crate) fn without_overlaps(pieces: &[ElementRun], size: u64) -> Cow<'_, [Ele
     if is_in_order(&sorted) {
         return Cow::Owned(sorted);
     }
-    let ascending = pieces.chunk_by(|a, b| a.end() <= b.start).map(<[ElementRun]>::to_vec);
-    Cow::Owned(unite(ascending.collect(), size))
+    let ascending = pieces.chunk_by(|a, b| a.end() <= b.start).map(|list| Arc::new(list.to_vec()));
+    Cow::Owned(Arc::unwrap_or_clone(unite(ascending.collect(), size)))
 }
 
+/// Pieces in ascending order without overlap.
+pub(crate) type PieceList = Arc<Vec<ElementRun>>;
+
 /// Lists from old to new become one, two neighbours at a time.
-fn unite(mut lists: Vec<Vec<ElementRun>>, size: u64) -> Vec<ElementRun> {
+fn unite(mut lists: Vec<PieceList>, size: u64) -> PieceList {
     while lists.len() > 1 {
-        let pairs = lists.chunks_mut(2).map(|pair| match pair {
-            [older, newer] => overlay(older, newer, size),
-            rest => rest.first_mut().map(std::mem::take).unwrap_or_default(),
+        let pairs = lists.chunks(2).map(|pair| match pair {
+            [older, newer] => Arc::new(overlay(older, newer, size)),
+            rest => rest.first().cloned().unwrap_or_default(),
         });
         lists = pairs.collect();
     }
@@ -99,7 +115,7 @@ fn unite(mut lists: Vec<Vec<ElementRun>>, size: u64) -> Vec<ElementRun> {
 /// The pieces of a dataset: a few lists, each newer and much shorter than the one before it.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    lists: Vec<Vec<ElementRun>>,
+    lists: Vec<PieceList>,
 }
 
 impl Index {
@@ -109,8 +125,18 @@ impl Index {
             list = overlay(&last, &list, size);
         }
         if !list.is_empty() {
-            self.lists.push(list);
+            self.lists.push(Arc::new(list));
         }
+    }
+
+    /// Returns the only list, if there is one and no other.
+    pub(crate) fn whole(&self) -> Option<&PieceList> {
+        self.lists.first().filter(|_| self.lists.len() == 1)
+    }
+
+    /// Takes a list that was made for another dataset with the same entries.
+    pub(crate) fn share(&mut self, list: PieceList) {
+        self.lists = vec![list];
     }
 
     /// Makes all lists one.
@@ -131,7 +157,7 @@ impl Index {
 
     /// Returns the lists, oldest first.
     pub(crate) fn lists(&self) -> impl Iterator<Item = &[ElementRun]> {
-        self.lists.iter().map(Vec::as_slice)
+        self.lists.iter().map(|list| list.as_slice())
     }
 }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use model::Result;
 use model::selection::Run;
 
+use crate::logged::Logged;
 use crate::pieces::{ElementRun, batches, without_overlaps};
 use crate::pipeline::{ENTRY_BYTES_MAX, Pipeline};
 use crate::posting::{Blocks, LentBuffers};
-use crate::state::{KnownDataset, LogState, Logged};
+use crate::state::{KnownDataset, LogState};
 use crate::table::{Coded, Entry, EntryOffset, TableVersion};
 
 /// So many requests and more are put in order by all cores.

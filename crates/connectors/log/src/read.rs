@@ -11,9 +11,10 @@ use vol::OpRead;
 
 use crate::container::LogContainer;
 use crate::flat;
-use crate::pieces::{ElementRun, FILE, within};
-use crate::state::{LogState, Logged, Shared, decode_entry};
-use crate::write::unknown;
+use crate::logged::Logged;
+use crate::pieces::{ElementRun, file_of, within};
+use crate::state::{LogState, Shared, decode_entry};
+use crate::write::{together_only, unknown};
 
 /// Bytes between two pieces that are read all the same: a call costs more.
 const GAP_BYTES_MAX: u64 = 4 << 10;
@@ -105,8 +106,15 @@ impl<'r> Iterator for Windows<'r> {
 }
 
 impl<'r> Window<'r> {
-    /// Returns what a list of pieces has of it. The rest of the space is filled where `unwritten` says with what.
-    fn parts(self, list: &[ElementRun], size: u64, unwritten: Option<&FillValue>) -> Vec<ReadPart<'r>> {
+    /// Returns what a list of pieces has of it; `place` says where the bytes of a piece are. The rest of the space is filled where
+    /// `unwritten` says with what.
+    fn parts(
+        self,
+        list: &[ElementRun],
+        size: u64,
+        place: impl Fn(&ElementRun) -> (u32, u64),
+        unwritten: Option<&FillValue>,
+    ) -> Vec<ReadPart<'r>> {
         let (mut parts, mut buffer) = (Vec::new(), self.buffer);
         let mut take = |elements: u64| {
             let (own, rest) = std::mem::take(&mut buffer).split_at_mut((elements * size) as usize);
@@ -121,7 +129,8 @@ impl<'r> Window<'r> {
                     unwritten.into_iter().for_each(|value| fill(value, gap));
                 }
                 done = piece.end();
-                parts.push(ReadPart { source: piece.source, at: piece.at, into: take(piece.len) });
+                let (source, at) = place(&piece);
+                parts.push(ReadPart { source, at, into: take(piece.len) });
             }
             let gap = take(to - done);
             unwritten.into_iter().for_each(|value| fill(value, gap));
@@ -149,7 +158,7 @@ impl Span {
 
     fn takes(&self, part: &ReadPart<'_>) -> bool {
         self.source == part.source
-            && (self.source != FILE
+            && (file_of(self.source).is_none()
                 || (part.at >= self.start
                     && part.at.saturating_sub(self.end) <= GAP_BYTES_MAX
                     && part.end() - self.start <= SPAN_BYTES_MAX
@@ -204,13 +213,13 @@ enum SpanSource<'r> {
 fn ways<'r>(spans: &[Span]) -> (Vec<SpanSource<'r>>, usize) {
     let (mut ways, mut bytes) = (Vec::with_capacity(spans.len()), 0);
     for span in spans {
-        ways.push(match span.source {
-            FILE if span.is_scattered() => SpanSource::Straight(Vec::with_capacity(span.count)),
-            FILE => {
+        ways.push(match file_of(span.source) {
+            Some(_) if span.is_scattered() => SpanSource::Straight(Vec::with_capacity(span.count)),
+            Some(_) => {
                 bytes += (span.end - span.start) as usize;
                 SpanSource::Copied(bytes - (span.end - span.start) as usize)
             }
-            _ => SpanSource::Decoded(Vec::with_capacity(span.count)),
+            None => SpanSource::Decoded(Vec::with_capacity(span.count)),
         });
     }
     (ways, bytes)
@@ -239,7 +248,8 @@ fn read_parts(
     for (span, way) in spans.iter().zip(&ways) {
         if let SpanSource::Copied(at) = way {
             let buffer = &mut buffer[*at..*at + (span.end - span.start) as usize];
-            shared.file.read_at(span.start, buffer).map_err(|e| failed(e, span))?;
+            let file = shared.file_of(file_of(span.source).unwrap_or(0))?;
+            file.read_at(span.start, buffer).map_err(|e| failed(e, span))?;
         }
     }
     for (part, span) in parts.into_iter().zip(of) {
@@ -256,7 +266,8 @@ fn read_parts(
         match way {
             SpanSource::Copied(_) => {}
             SpanSource::Straight(mut slices) => {
-                shared.file.read_slices_at(span.start, &mut slices).map_err(|e| failed(e, span))?;
+                let file = shared.file_of(file_of(span.source).unwrap_or(0))?;
+                file.read_slices_at(span.start, &mut slices).map_err(|e| failed(e, span))?;
             }
             SpanSource::Decoded(mut parts) => {
                 let bytes = decode_entry(shared, &state.logs, logged, span.source)?;
@@ -283,8 +294,9 @@ impl LogContainer {
         for read in reads.iter() {
             match state.logged(read.dataset) {
                 Some(logged) => algorithms::checks::transfer(&logged.info, read.selection, read.into.len())?,
-                None if state.known.contains_key(&read.dataset) => {}
-                None => return Err(unknown(read.dataset)),
+                None if !state.known.contains_key(&read.dataset) => return Err(unknown(read.dataset)),
+                None if !shared.is_alone() => return Err(together_only()),
+                None => {}
             }
         }
         for read in reads {
@@ -312,7 +324,8 @@ pub(crate) fn read_pieces(
     let (mut parts, mut buffer) = (Vec::with_capacity(pieces.len()), into);
     for piece in pieces {
         let (into, rest) = buffer.split_at_mut((piece.len * logged.size) as usize);
-        parts.push(ReadPart { source: piece.source, at: piece.at, into });
+        let (source, at) = logged.place_of(piece);
+        parts.push(ReadPart { source, at, into });
         buffer = rest;
     }
     read_parts(shared, state, logged, parts, &mut Vec::new())
@@ -323,16 +336,19 @@ fn read_one(shared: &Shared, state: &LogState, logged: &Logged, read: &mut OpRea
         return Ok(());
     }
     let list = logged.index.lists().next().unwrap_or(&[]);
-    let threads = workers::threads(read.into.len() as u64, THREADS_BYTES_MIN);
+    let threads = match shared.settings.is_shared {
+        true => 1,
+        false => workers::threads(read.into.len() as u64, THREADS_BYTES_MIN),
+    };
     let unwritten = Some(&logged.info.create.fill.value);
     workers::each(Windows::new(logged, read.selection, read.into)?, threads, |window, buffer| {
-        let parts = window.parts(list, logged.size, unwritten);
+        let parts = window.parts(list, logged.size, |piece| logged.place_of(piece), unwritten);
         read_parts(shared, state, logged, parts, buffer)
     })?;
     let blocks = state.arena.blocks();
     for list in logged.recent.lists() {
         for window in Windows::new(logged, read.selection, read.into)? {
-            let mut parts = window?.parts(list, logged.size, None);
+            let mut parts = window?.parts(list, logged.size, |piece| (piece.source, piece.at), None);
             parts.iter_mut().try_for_each(|part| copy_waiting(&blocks, part))?;
         }
     }

@@ -13,6 +13,7 @@ use crate::LogConnector;
 pub struct SharedLogConnector {
     log: LogConnector,
     comm: Arc<dyn Comm>,
+    plain: Option<Arc<dyn Connector>>,
 }
 
 impl std::fmt::Debug for SharedLogConnector {
@@ -24,7 +25,12 @@ impl std::fmt::Debug for SharedLogConnector {
 impl SharedLogConnector {
     /// Returns logs in files of the inner connector, which all members of `comm` open together.
     pub fn new(inner: Arc<dyn Connector>, comm: Arc<dyn Comm>) -> Self {
-        SharedLogConnector { log: LogConnector::new(inner), comm }
+        SharedLogConnector { log: LogConnector::new(inner), comm, plain: None }
+    }
+
+    /// Opens files without a log in them through another connector, whose members open them together.
+    pub fn with_plain(self, plain: Arc<dyn Connector>) -> Self {
+        SharedLogConnector { plain: Some(plain), ..self }
     }
 }
 
@@ -38,7 +44,11 @@ impl Connector for SharedLogConnector {
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        Ok(self.log.open_shared(self.comm.clone(), op)?)
+        match (self.log.find_shared(self.comm.clone(), op)?, &self.plain) {
+            (Some(log), _) => Ok(log),
+            (None, Some(plain)) => plain.open(&ContainerOpen { engine: None, ..op.clone() }),
+            (None, None) => self.log.open(op),
+        }
     }
 
     fn is_at_path(&self, engine: Option<&str>) -> bool {

@@ -1,7 +1,6 @@
 //! What is known of one open file: datasets, what waits, and where everything lies.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -10,19 +9,23 @@ use files::Posix;
 use model::spread::Spread;
 use model::{Error, Limits, Result, Token};
 use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use vol::{Container, DatasetInfo, WhenFull};
+use vol::{Container, WhenFull};
 
 use crate::arena::Arena;
+use crate::logged::{Logged, SharedLists};
 use crate::logs::Logs;
-use crate::pieces::{ElementRun, FILE, Index, without_overlaps};
-use crate::table::{Coded, Entry, TableVersion};
-use crate::{flat, pipeline};
+use crate::merged::Merged;
+use crate::pipeline;
+use crate::subfiles::Subfiles;
+use crate::table::{self, Entry, Table, TableVersion};
+use crate::table_bytes::{FileRange, TableBytes};
 
 /// One open file, as one process (or one that stands for a process) has it.
 pub(crate) struct Shared {
     pub(crate) state: RwLock<LogState>,
     /// The bytes of the file: logs are read and written here, everything else through the inner container.
     pub(crate) file: Arc<Posix>,
+    pub(crate) subfiles: Subfiles,
     pub(crate) path: String,
     pub(crate) comm: Arc<dyn Comm>,
     /// The inner container, where this process is the one that changes it.
@@ -43,9 +46,13 @@ pub(crate) struct Shared {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     pub(crate) version: TableVersion,
+    /// Files next to the file that logs go to; 0: they go to the file itself.
+    pub(crate) subfiles: u32,
     /// Bytes that may wait.
     pub(crate) buffer_bytes_max: u64,
     pub(crate) when_full: WhenFull,
+    /// Other processes have the file open too, and the cores with it.
+    pub(crate) is_shared: bool,
 }
 
 /// Elements of an entry that went through filters.
@@ -55,41 +62,12 @@ pub(crate) struct Decoded {
     pub(crate) bytes: Arc<Vec<u8>>,
 }
 
-/// A dataset whose elements are in the log.
-#[derive(Debug)]
-pub(crate) struct Logged {
-    pub(crate) id: u64,
-    pub(crate) info: Arc<DatasetInfo>,
-    /// The extent in which elements are counted.
-    pub(crate) shape: Vec<u64>,
-    /// Bytes of an element.
-    pub(crate) size: u64,
-    /// Elements hold variable-length values or references.
-    pub(crate) has_descriptors: bool,
-    /// Pending writes, in the order of writing.
-    pub(crate) requests: Vec<ElementRun>,
-    /// The same, in order, as far as a caller asked for it.
-    pub(crate) recent: Index,
-    pub(crate) absorbed: usize,
-    /// The entries in the file.
-    pub(crate) index: Index,
-    /// Entries that went through filters: sources of pieces.
-    pub(crate) coded: Vec<Entry>,
-    /// Runs of all entries: there cannot be more of them than bytes in the logs.
-    runs: u64,
-    /// Why it cannot be read.
-    broken: Option<Error>,
-}
-
 /// A dataset of the file.
 #[derive(Debug)]
 pub(crate) enum KnownDataset {
     Logged(Box<Logged>),
     /// Not an anchor: the inner container has its elements.
-    Plain {
-        /// Elements hold variable-length values or references.
-        has_descriptors: bool,
-    },
+    Plain,
 }
 
 #[derive(Debug, Default)]
@@ -97,16 +75,37 @@ pub(crate) struct LogState {
     pub(crate) known: HashMap<Token, KnownDataset, Spread>,
     pub(crate) arena: Arena,
     pub(crate) logs: Logs,
-    /// Entries that no index has yet, by dataset.
+    /// The table of all flushes before the last close.
+    pub(crate) merged: Option<Merged>,
+    pub(crate) lists: SharedLists,
+    /// Tables of the flushes since then, from old to new.
+    pub(crate) tables: Vec<FlushTable>,
+    /// How many of them are decoded.
+    pub(crate) tables_decoded: usize,
+    /// Entries of decoded tables that no index has yet, by dataset.
     pub(crate) arrived: HashMap<u64, Vec<Entry>, Spread>,
-    /// Names of datasets by number, as they were made.
-    pub(crate) names: Vec<String>,
+    /// Names of the datasets that were made since the file was opened, by number.
+    pub(crate) names: BTreeMap<u64, String>,
     pub(crate) id_next: u64,
-    /// Tables of single flushes, which wait to become one.
-    pub(crate) flushes: Vec<u64>,
     pub(crate) flush_next: u64,
     /// The numbers of the log's group are out of date.
     pub(crate) is_changed: bool,
+}
+
+/// The table of one flush.
+#[derive(Debug)]
+pub(crate) struct FlushTable {
+    /// The tables of all processes, one after another.
+    pub(crate) bytes: TableBytes,
+    /// What this process wrote of them; `None` where it was not there.
+    pub(crate) own: Option<FileRange>,
+}
+
+impl FlushTable {
+    /// Returns a table that was in the file when it was opened.
+    pub(crate) fn of_all(bytes: TableBytes) -> Self {
+        FlushTable { bytes, own: None }
+    }
 }
 
 impl Shared {
@@ -116,6 +115,11 @@ impl Shared {
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, LogState> {
         self.state.write()
+    }
+
+    /// Returns the file itself, or a subfile.
+    pub(crate) fn file_of(&self, number: u32) -> Result<Arc<Posix>> {
+        if number == 0 { Ok(self.file.clone()) } else { self.subfiles.get(number) }
     }
 
     pub(crate) fn is_alone(&self) -> bool {
@@ -135,84 +139,8 @@ impl Shared {
             }
             drop(state);
             let mut state = self.write();
-            datasets.iter().try_for_each(|dataset| state.make_ready(*dataset, &self.limits))?;
+            datasets.iter().try_for_each(|dataset| state.make_ready(*dataset, self))?;
         }
-    }
-}
-
-impl Logged {
-    pub(crate) fn new(id: u64, info: Arc<DatasetInfo>) -> Result<Self> {
-        let shape = flat::shape(&info.space)?;
-        Ok(Logged {
-            id,
-            shape,
-            size: u64::from(info.datatype.size()).max(1),
-            has_descriptors: info.datatype.has_descriptors(),
-            info,
-            requests: Vec::new(),
-            recent: Index::default(),
-            absorbed: 0,
-            index: Index::default(),
-            coded: Vec::new(),
-            runs: 0,
-            broken: None,
-        })
-    }
-
-    /// Takes the place of the requests that waited.
-    pub(crate) fn flushed(&mut self) {
-        self.requests.clear();
-        self.recent.clear();
-        self.absorbed = 0;
-    }
-
-    /// Forgets what is in the file: it is about to be read again.
-    pub(crate) fn forget_file(&mut self) {
-        (self.runs, self.broken) = (0, None);
-        self.coded.clear();
-        self.index.clear();
-    }
-
-    /// Puts what waits in order.
-    fn absorb(&mut self) {
-        if let Some(new) = self.requests.get(self.absorbed..).filter(|new| !new.is_empty()) {
-            let list = without_overlaps(new, self.size).into_owned();
-            self.recent.push(list, self.size);
-            self.absorbed = self.requests.len();
-        }
-    }
-
-    /// Adds an entry to the index.
-    fn attach(&mut self, entry: Entry, logs: &Logs, limits: &Limits) -> Result<()> {
-        let broken = |problem: &str| Error::corrupt("read log entry").with("problem", problem);
-        let elements = entry.elements().ok_or_else(|| broken("too many elements"))?;
-        let bytes = elements.checked_mul(self.size).ok_or_else(|| broken("too many bytes"))?;
-        self.runs = self.runs.saturating_add(entry.runs.len() as u64);
-        let (mut at, source, scale) = match entry.coded {
-            Coded::Plain => (logs.find(entry.place, bytes)?, FILE, 1),
-            _ if bytes > limits.chunk_bytes_max => return Err(broken("an entry is too large")),
-            _ => (0, self.coded.len() as u32, 1024),
-        };
-        if self.runs > logs.bytes().saturating_mul(scale) {
-            return Err(broken("more runs than bytes"));
-        }
-        let mut pieces = Vec::with_capacity(entry.runs.len());
-        for run in entry.runs.iter() {
-            pieces.push(ElementRun { start: run.offset, len: run.len, at, source });
-            at += run.len * self.size;
-        }
-        if source != FILE {
-            if let Some(stored) = entry.stored {
-                logs.find(entry.place, stored)?;
-            }
-            self.coded.push(entry);
-        }
-        let list = match without_overlaps(&pieces, self.size) {
-            Cow::Borrowed(_) => pieces,
-            Cow::Owned(list) => list,
-        };
-        self.index.push(list, self.size);
-        Ok(())
     }
 }
 
@@ -235,28 +163,93 @@ impl LogState {
     fn is_ready(&self, dataset: Token) -> bool {
         self.logged(dataset).is_none_or(|logged| {
             logged.broken.is_none()
+                && logged.is_loaded
                 && logged.absorbed == logged.requests.len()
                 && logged.index.is_merged()
+                && self.tables_decoded == self.tables.len()
                 && !self.arrived.contains_key(&logged.id)
         })
     }
 
-    fn make_ready(&mut self, dataset: Token, limits: &Limits) -> Result<()> {
+    fn make_ready(&mut self, dataset: Token, shared: &Shared) -> Result<()> {
+        if self.logged(dataset).is_none() {
+            return Ok(());
+        }
+        self.decode_tables(&shared.file, &shared.limits)?;
         let Some(KnownDataset::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
         logged.absorb();
-        let mut arrived = self.arrived.remove(&logged.id).unwrap_or_default().into_iter();
-        if let Err(error) = arrived.try_for_each(|entry| logged.attach(entry, &self.logs, limits)) {
+        let mut attached = Ok(());
+        if let Some(merged) = self.merged.as_ref().filter(|_| !logged.is_loaded) {
+            let entries = merged.entries_of(logged.id, &shared.file, &shared.limits)?;
+            attached = logged.load(&entries, &mut self.lists, &self.logs, &shared.limits);
+        }
+        logged.is_loaded = true;
+        let arrived = self.arrived.remove(&logged.id).unwrap_or_default();
+        let mut arrived = arrived.iter();
+        let attached = attached
+            .and_then(|()| arrived.try_for_each(|entry| logged.attach(entry, &self.logs, &shared.limits)));
+        if let Err(error) = attached {
             logged.broken = Some(error);
         }
         logged.index.merge(logged.size);
         logged.broken.clone().map_or(Ok(()), Err)
     }
 
-    /// Notes entries that are in the file.
-    pub(crate) fn arrive(&mut self, entries: Vec<Entry>) {
-        for entry in entries {
-            self.arrived.entry(entry.dataset).or_default().push(entry);
+    /// Notes the entries of the flushes since the last close.
+    fn decode_tables(&mut self, file: &Posix, limits: &Limits) -> Result<()> {
+        while let Some(table) = self.tables.get(self.tables_decoded) {
+            for entry in Table::decode_all(&table.bytes.all(file, limits)?, limits)?.entries {
+                self.arrived.entry(entry.dataset).or_default().push(entry);
+            }
+            self.tables_decoded += 1;
         }
+        Ok(())
+    }
+
+    /// Forgets what is known of the logs in the file: they are about to be read anew.
+    pub(crate) fn forget_file(&mut self) {
+        (self.tables, self.tables_decoded, self.lists) = (Vec::new(), 0, SharedLists::default());
+        self.arrived.clear();
+        for known in self.known.values_mut() {
+            if let KnownDataset::Logged(logged) = known {
+                logged.forget_file();
+            }
+        }
+    }
+
+    /// Returns all entries, dataset by dataset, each dataset's in the order of their writing.
+    pub(crate) fn all_entries(&self, file: &Posix, limits: &Limits) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for table in &self.tables {
+            entries.extend(Table::decode_all(&table.bytes.all(file, limits)?, limits)?.entries);
+        }
+        let Some(merged) = &self.merged else { return Ok(entries) };
+        let mut all = Vec::new();
+        for dataset in merged.present(0..u64::MAX, file, limits)? {
+            all.extend(merged.entries_of(dataset, file, limits)?);
+        }
+        all.extend(entries);
+        Ok(all)
+    }
+
+    /// Returns whether places of entries stay true when the file is repacked.
+    pub(crate) fn survives_repack(&self, file: &Posix, limits: &Limits) -> Result<bool> {
+        if self.merged.as_ref().is_some_and(|merged| !merged.survives_repack()) {
+            return Ok(false);
+        }
+        // Version 1 counts from the start of the file, version 2 from that of a log dataset.
+        for table in &self.tables {
+            if table::version(&table.bytes.read(file, 0, 4, limits)?)? == 1 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the number of bytes of all tables.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        let merged = self.merged.as_ref().map_or(0, |merged| merged.bytes().0.len());
+        self.tables.iter().fold(merged, |n, table| n.saturating_add(table.bytes.len()))
     }
 }
 
@@ -277,13 +270,13 @@ pub(crate) fn decode_entry(
     let bytes = model::Within::within(bytes, shared.limits.chunk_bytes_max, "log entry")?;
     // A stream that says itself where it ends needs no more than this, and may have less before the log ends.
     let bound = (bytes as u64).saturating_add((bytes / 1000) as u64 + 1024);
-    let (at, stored) = match entry.stored {
-        Some(stored) => (logs.find(entry.place, stored)?, stored),
+    let found = match entry.stored {
+        Some(stored) => logs.find(entry.place, stored)?,
         None => logs.find_up_to(entry.place, bound)?,
     };
-    let stored = model::Within::within(stored, shared.limits.chunk_bytes_max, "log entry")?;
-    let raw = files::File::read_vec(&*shared.file, at, stored);
-    let raw = raw.map_err(|e| Error::io("read log", &e).at(at))?;
+    let stored = model::Within::within(found.bytes, shared.limits.chunk_bytes_max, "log entry")?;
+    let raw = files::File::read_vec(&*shared.file_of(found.file)?, found.offset, stored);
+    let raw = raw.map_err(|e| Error::io("read log", &e).at(found.offset))?;
     let decoded = Arc::new(pipeline::decode(&shared.filters, &logged.info, entry.coded, raw, bytes)?);
     if decoded.len() != bytes {
         return Err(missing().with("bytes", decoded.len()).with("wanted", bytes));

@@ -7,7 +7,6 @@ use vol::{Container, OpList};
 
 use crate::container::LogContainer;
 use crate::datasets::shown;
-use crate::load::{Loaded, table_name};
 use crate::table::Entry;
 
 /// The content of a log in numbers.
@@ -51,12 +50,12 @@ impl LogContainer {
     /// Returns what the log holds, after a flush of what waits.
     pub fn statistics(&self) -> Result<LogStatistics> {
         let shared = self.shared();
-        let loaded = Loaded::read(self.inner(), shared.group, &shared.limits)?;
-        let table_bytes = loaded.tables.iter().map(|bytes| bytes.len() as u64).sum();
-        let entries = loaded.entries(&shared.limits)?;
-        let log_bytes = loaded.logs.iter().map(|(_, log)| log.bytes).sum();
-        let mut statistics =
-            LogStatistics { flushes: loaded.logs.len() as u64, log_bytes, table_bytes, ..Default::default() };
+        let state = shared.read();
+        let entries = state.all_entries(&shared.file, &shared.limits)?;
+        let (flushes, table_bytes) = (state.logs.iter().count() as u64, state.table_bytes());
+        let log_bytes = state.logs.bytes();
+        drop(state);
+        let mut statistics = LogStatistics { flushes, log_bytes, table_bytes, ..Default::default() };
         for (path, dataset) in self.all_datasets()? {
             statistics.datasets.extend(self.of_dataset(path, dataset, &entries)?);
         }
@@ -114,13 +113,6 @@ impl LogContainer {
         }
         found.sort();
         Ok(found)
-    }
-
-    /// Names of tables that belong to single flushes.
-    pub(crate) fn flush_tables(&self) -> Result<Vec<String>> {
-        let shared = self.shared();
-        let loaded = Loaded::read(self.inner(), shared.group, &shared.limits)?;
-        Ok(loaded.flushes.iter().map(|flush| table_name(*flush)).collect())
     }
 }
 

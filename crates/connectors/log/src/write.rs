@@ -2,15 +2,15 @@
 
 use model::selection::{Run, Runs};
 use model::{Dataspace, Error, Result, Selection, Token};
-use vol::{OpWrite, WhenFull};
+use vol::{Durability, OpWrite, WhenFull};
 
 use crate::arena::Given;
 use crate::container::LogContainer;
 use crate::flat;
-use crate::merge::Last;
+use crate::logged::Logged;
 use crate::pieces::{ElementRun, push};
 use crate::posting::Posting;
-use crate::state::{KnownDataset, LogState, Logged, Settings, Shared};
+use crate::state::{KnownDataset, LogState, Settings, Shared};
 
 impl Logged {
     /// Returns the runs that a write goes to; an error where it cannot.
@@ -133,8 +133,8 @@ impl LogContainer {
                 Some(KnownDataset::Logged(logged)) => {
                     logged.plan(write.selection, write.from.len(), is_alone)?
                 }
-                Some(KnownDataset::Plain { has_descriptors: true }) if !is_alone => return Err(alone_only()),
-                Some(KnownDataset::Plain { .. }) => None,
+                Some(KnownDataset::Plain) if !is_alone => return Err(together_only()),
+                Some(KnownDataset::Plain) => None,
                 None => return Ok(WriteTargets::Missing(write.dataset)),
             };
             if writes.len() == 1 {
@@ -188,7 +188,7 @@ impl LogContainer {
             }
         }
         let lent = posting.take();
-        self.flush_state(state, &lent, Last::Nothing)
+        self.flush_state(state, &lent, Durability::None)
     }
 
     /// Writes elements whose buffer is given away: nothing is copied until the flush, and no one can change it meanwhile.
@@ -219,8 +219,16 @@ impl LogContainer {
     }
 }
 
+/// Returns the error of entries that hold addresses, as old logs have them.
 fn alone_only() -> Error {
     Error::unsupported("write variable-length values or references from several processes")
+        .with("problem", "this dataset has them in the log")
+}
+
+/// Returns the error of a transfer of a dataset that is not in the log, by one process among several.
+pub(crate) fn together_only() -> Error {
+    Error::unsupported("transfer elements independently")
+        .with("problem", "several processes transfer this dataset collectively: it is not in the log")
 }
 
 /// Returns the error of a dataset that not all processes have opened.

@@ -39,6 +39,9 @@ fn main() {
         return match kind {
             "scattered" => scattered::write(comm, path),
             "silent" => silent(&*comm, path),
+            "subfiled" => programs::subfiled(comm, path),
+            "strings" => programs::strings(comm, path),
+            "merged" => programs::merged(&comm, path),
             kind => killed(comm, path, kind, number),
         };
     }
@@ -46,6 +49,12 @@ fn main() {
         Command::new("mpirun").arg("--version").output().is_ok_and(|output| output.status.success());
     let trials = [
         ("scattered_requests_of_several_processes_read_back", check_scattered as fn() -> Result<(), Failed>),
+        ("subfiles_of_two_processes_read_back", || check_program("subfiled", 2)),
+        ("subfiles_of_four_processes_read_back", || check_program("subfiled", 4)),
+        ("strings_of_two_processes_read_back", || check_program("strings", 2)),
+        ("strings_of_four_processes_read_back", || check_program("strings", 4)),
+        ("tables_that_two_processes_merged_are_read_by_dataset", || check_program("merged", 2)),
+        ("tables_that_four_processes_merged_are_read_by_dataset", || check_program("merged", 4)),
         ("a_process_that_keeps_silent_fails_the_others", check_silent),
         ("a_process_killed_before_a_flush_leaves_the_last_one", || check_killed("before")),
         ("a_process_killed_during_a_flush_leaves_a_whole_one", || check_killed("during")),
@@ -64,7 +73,11 @@ fn ranks() -> u64 {
 
 /// Runs this program in several processes; how it ended and what it said.
 fn mpirun(task: &str, outlives: bool) -> (ExitStatus, String) {
-    let mut command = testkit::mpi::mpirun(ranks() as usize, outlives).unwrap();
+    mpirun_with(ranks() as usize, task, outlives)
+}
+
+fn mpirun_with(ranks: usize, task: &str, outlives: bool) -> (ExitStatus, String) {
+    let mut command = testkit::mpi::mpirun(ranks, outlives).unwrap();
     command.arg(std::env::current_exe().unwrap()).env(TASK, task);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
@@ -81,6 +94,19 @@ fn check_scattered() -> Result<(), Failed> {
     }
     scattered::check(&path);
     Ok(())
+}
+
+/// Runs a program whose processes check what they and the others wrote; then one process reads it once more.
+fn check_program(task: &str, ranks: usize) -> Result<(), Failed> {
+    let folder = Folder::new("log");
+    let path = folder.at(&format!("{task}.h5"));
+    let (status, said) = mpirun_with(ranks, &format!("{task} 0 {path}"), false);
+    if !status.success() {
+        return Err(said.into());
+    }
+    let c = open(&path, &FileAccess::read())?;
+    programs::check(task, &*c, ranks as u64);
+    Ok(c.close()?)
 }
 
 /// Two flushes; one process is killed before the second, or somewhere in it.

@@ -182,18 +182,140 @@ fn a_writer_that_is_gone_fails_the_others_and_the_last_flush_stays() {
 }
 
 #[test]
-fn values_of_variable_length_are_refused_where_several_write() {
-    let folder = Folder::new("log");
-    let path = folder.at("text.h5");
-    on_threads(2, |member| {
-        let (create, access) = (FileCreate::default(), FileAccess::write());
-        let c = connector().create_shared(member, &ContainerCreate::new(&path, &create, &access)).unwrap();
-        let mut op = op(&*c, "d", model::Dataspace::simple(&[2]).unwrap(), Default::default());
-        op.datatype = model::Datatype::var_string(model::CharacterSet::Utf8);
-        let data = c.dataset_create(&op).unwrap();
-        let size = c.dataset_info(data).unwrap().datatype.size() as usize;
-        let write = vol::OpWrite { dataset: data, selection: &Selection::All, from: &vec![0; 2 * size] };
-        assert_eq!(c.dataset_write(&[write]).unwrap_err().kind(), model::Kind::Unsupported);
+fn strings_of_several_writers_are_read_by_all_and_by_plain_programs() {
+    for ranks in [2, 4] {
+        let folder = Folder::new("log");
+        let path = folder.at("text.h5");
+        on_threads(ranks, |member| programs::strings(member, &path));
+        let native = native::NativeConnector;
+        let c = vol::Connector::open(&native, &ContainerOpen::new(&path, &FileAccess::read())).unwrap();
+        programs::check_strings(&*c, ranks as u64);
+    }
+}
+
+#[test]
+fn tables_that_several_writers_merge_twice_lead_to_the_newest_elements() {
+    for ranks in [1, 2, 3, 4] {
+        let folder = Folder::new("log");
+        let path = folder.at("merged.h5");
+        on_threads(ranks, |member| programs::merged(&member, &path));
+        let c = open(&path, &FileAccess::read()).unwrap();
+        programs::check_merged(&*c);
+        assert_eq!(c.statistics().unwrap().flushes, 3);
+    }
+}
+
+#[test]
+fn logs_in_subfiles_are_read_by_all_and_joined() {
+    for ranks in [1, 2, 4] {
+        let folder = Folder::new("log");
+        let path = folder.at("sub.h5");
+        on_threads(ranks, |member| programs::subfiled(member, &path));
+        let subfile = |n: usize| format!("{path}.subfiles/sub.h5.{n}");
+        assert!((0..ranks.min(2)).all(|n| std::fs::metadata(subfile(n)).unwrap().len() > 0));
+        let c = open(&path, &FileAccess::read()).unwrap();
+        programs::check_subfiled(&*c, ranks as u64);
+        assert!(vol::call::<hyperslab_log::CheckRepack>(&*c, &()).is_err(), "subfiles have no other copy");
         c.close().unwrap();
-    });
+        // What was written stays where it is when the file is written on without subfiles.
+        let c = open(&path, &FileAccess::write()).unwrap();
+        put(&*c, find(&*c, "a"), &Selection::block(&[1], &[1]).unwrap(), &[0]).unwrap();
+        c.close().unwrap();
+        let c = open(&path, &FileAccess::write()).unwrap();
+        programs::check_subfiled(&*c, ranks as u64);
+        c.compact().unwrap();
+        c.close().unwrap();
+        assert!(!std::fs::exists(format!("{path}.subfiles")).unwrap(), "joined logs are in the file");
+        let c = open(&path, &FileAccess::read()).unwrap();
+        programs::check_subfiled(&*c, ranks as u64);
+        vol::call::<hyperslab_log::CheckRepack>(&*c, &()).unwrap();
+        c.close().unwrap();
+    }
+}
+
+#[test]
+fn a_log_in_subfiles_is_deleted_with_them_and_names_of_other_files_lead_nowhere() {
+    let folder = Folder::new("log");
+    let path = folder.at("gone.h5");
+    on_threads(2, |member| programs::subfiled(member, &path));
+    let other = folder.at("other.h5");
+    std::fs::copy(&path, &other).unwrap();
+    let c = open(&other, &FileAccess::read()).unwrap();
+    let data = find(&*c, "a");
+    assert!(get(&*c, data, &Selection::All).is_err(), "the subfiles belong to another name");
+    c.close().unwrap();
+    vol::Connector::delete(&connector(), &ContainerOpen::new(&path, &FileAccess::write())).unwrap();
+    assert!(!std::fs::exists(format!("{path}.subfiles")).unwrap() && !std::fs::exists(&path).unwrap());
+}
+
+#[test]
+fn subfiles_are_external_raw_data_to_plain_programs() {
+    if !testkit::oracles::has_h5py() {
+        return;
+    }
+    let folder = Folder::new("log");
+    let path = folder.at("external.h5");
+    on_threads(2, |member| programs::subfiled(member, &path));
+    let script = format!(
+        "import h5py, os\nos.chdir(os.path.dirname({path:?}))\nf = h5py.File({path:?})\n\
+         log = f['__LOG/log_00000000']\nassert len(log.external) == 2, log.external\n\
+         assert log[...].view('<i4').tolist() == [0] * 10 + [1] * 10, log[...]\n"
+    );
+    let output = std::process::Command::new("python3").args(["-c", &script]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Opens a file through a driver of files that counts, and says which bytes of tables one dataset took.
+#[test]
+fn a_reader_of_one_dataset_takes_its_entries_only() {
+    let folder = Folder::new("log");
+    for engine in ["v1", "v2"] {
+        let path = folder.at(&format!("{engine}.h5"));
+        on_threads(2, |member| {
+            let rank = member.rank() as u64;
+            let (create, access) = (FileCreate::default(), FileAccess::write());
+            let op =
+                ContainerCreate { engine: Some(engine), ..ContainerCreate::new(&path, &create, &access) };
+            let c = connector().create_shared(member, &op).unwrap();
+            let made: Vec<Token> = (0..50).map(|n| ints(&*c, &format!("d{n}"), &[1000])).collect();
+            for (n, data) in made.iter().enumerate() {
+                for at in (rank..1000).step_by(2 + n % 3) {
+                    put(&*c, *data, &Selection::block(&[at], &[1]).unwrap(), &[n as i32]).unwrap();
+                }
+            }
+            c.close().unwrap();
+        });
+        // The records of all other datasets are overwritten with nonsense.
+        let native = native::NativeConnector;
+        let c = vol::Connector::open(&native, &ContainerOpen::new(&path, &FileAccess::read())).unwrap();
+        let (table, starts) = (find(&*c, "__LOG/metadata"), find(&*c, "__LOG/offsets"));
+        let chunk = c.chunk_list(table, 0, 2).unwrap().entries;
+        assert_eq!(chunk.len(), 1);
+        let mut lines = vec![0; 400];
+        c.dataset_read(&mut [vol::OpRead { dataset: starts, selection: &Selection::All, into: &mut lines }])
+            .unwrap();
+        let lines: Vec<u64> = lines.as_chunks::<8>().0.iter().map(|n| u64::from_le_bytes(*n)).collect();
+        assert!(lines.is_sorted() && lines[0] > 0);
+        let (start, len) = (chunk[0].address.unwrap(), c.dataset_info(table).unwrap().space.dims()[0]);
+        c.close().unwrap();
+        let mut image = std::fs::read(&path).unwrap();
+        // `entry_off` of version 1 is an offset in the file.
+        if engine == "v1" {
+            let at = |n: u64| u64::from_le_bytes(image[n as usize..n as usize + 8].try_into().unwrap());
+            let names: u64 = (0..50).map(|n| 8 + format!("d{n}").len() as u64).sum();
+            assert_eq!(at(start + 16 + names + 8), start + lines[0]);
+        }
+        let last = (start + lines[49]) as usize..(start + len) as usize;
+        let first = (start + lines[0]) as usize;
+        let is_version_3 = engine == "v2";
+        // In version 3 selections lie between records, which may share them: those before the last record stay.
+        let before = if is_version_3 { first + 16 } else { last.start };
+        image[first..before].fill(0xee);
+        std::fs::write(&path, &image).unwrap();
+        let c = open(&path, &FileAccess::read()).unwrap();
+        let found = get(&*c, find(&*c, "d49"), &Selection::All).unwrap();
+        assert!(found.iter().all(|value| *value == 49 || *value == 0) && found.contains(&49));
+        assert!(get(&*c, find(&*c, "d0"), &Selection::All).is_err());
+        c.close().unwrap();
+    }
 }

@@ -6,6 +6,8 @@ mod disagree;
 mod elements;
 mod features;
 mod in_place;
+#[cfg(feature = "log")]
+mod logs;
 mod random;
 mod scattered;
 mod structure;

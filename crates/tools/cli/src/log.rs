@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use hyperslab::Result;
-use hyperslab::extensions::{CheckRepack, LogEntriesText, LogStatisticsText};
+use hyperslab::extensions::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 use hyperslab::vol::{Container, FileAccess, Location, call};
 
 use crate::open::shown;
@@ -13,11 +13,13 @@ use crate::settings::registry;
 const GROUP: &str = "__LOG";
 
 pub(crate) const USAGE: &str = "\
-usage: hyperslab log [--entries] FILE...
+usage: hyperslab log [--entries | --join] FILE...
   Says what the logs of files hold: flushes, bytes, what was overwritten later, and for each dataset its entries and the
   pieces that a reader puts together. FILE is run.h5 or log:run.h5.
   --entries   print each entry, as they were written: the dataset, where its bytes are, and which elements it has,
               counted in C order
+  --join      bring logs that are in subfiles (FILE.subfiles/) into the file, without what was overwritten; then the
+              subfiles are removed
 ";
 
 /// Returns a location of the log connector, with or without its prefix.
@@ -44,23 +46,31 @@ pub(crate) fn check_repack(path: &str, container: &dyn Container) -> Result<()> 
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let wants_help = args.iter().any(|arg| arg == "-h" || arg == "--help");
     let (options, files): (Vec<&String>, Vec<&String>) = args.iter().partition(|arg| arg.starts_with('-'));
-    let wants_entries = options.iter().any(|arg| *arg == "--entries");
-    if files.is_empty() || options.len() > usize::from(wants_entries) {
+    let run: Option<fn(&str) -> Result<()>> = match options[..] {
+        [] => Some(print_statistics),
+        [option] if option == "--entries" => Some(print_entries),
+        [option] if option == "--join" => Some(join),
+        _ => None,
+    };
+    let Some(run) = run.filter(|_| !files.is_empty()) else {
         eprint!("{USAGE}");
         return if wants_help { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    }
+    };
     let mut code = ExitCode::SUCCESS;
     for path in files {
-        let printed = if wants_entries { print_entries(path) } else { print_statistics(path) };
-        match printed {
-            Ok(()) => {}
-            Err(error) => {
-                eprintln!("hyperslab log: {}: {error}", shown(path));
-                code = ExitCode::FAILURE;
-            }
+        if let Err(error) = run(path) {
+            eprintln!("hyperslab log: {}: {error}", shown(path));
+            code = ExitCode::FAILURE;
         }
     }
     code
+}
+
+/// Brings logs from subfiles into the file.
+fn join(path: &str) -> Result<()> {
+    let container = registry().open(&location(path), &FileAccess::write())?;
+    call::<CompactLog>(&*container, &())?;
+    container.close()
 }
 
 fn print_statistics(path: &str) -> Result<()> {

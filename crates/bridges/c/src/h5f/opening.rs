@@ -20,6 +20,7 @@ use crate::failure::{Failure, Fallible};
 use crate::h5fd::DriverInfo;
 use crate::h5p::file_cache::cache_bytes;
 use crate::h5p::values::{FileAccessValues, LinkAccessValues};
+use crate::h5vl::with_log_variables;
 
 /// Chooses the guarantee of a flush: `full` (the default), `ordered` or `none`.
 const DURABILITY_VARIABLE: &str = "HYPERSLAB_DURABILITY";
@@ -221,11 +222,12 @@ pub(super) fn open_shared(
     let choice = Choice::of(values)?;
     let rules = Arc::new(Rules::of_environment());
     let mut access = file_access(values, &choice, &rules, intent);
-    let mut opened = choice.registry.open(&location, &access);
+    let place = with_log_variables(&location, &choice.registry);
+    let mut opened = choice.registry.open(&place, &access);
     if intent & flags::SWMR_READ != 0 && opened.as_ref().is_err_and(|error| error.kind() == Kind::Invalid) {
         // A file that no one can write with SWMR is read as it is.
         access.swmr = false;
-        opened = choice.registry.open(&location, &access);
+        opened = choice.registry.open(&place, &access);
     }
     let container = opened.map_err(|error| cannot_open(name, intent, error))?;
     let values = with_page_buffer(values, &container.info()?.create);
@@ -288,7 +290,8 @@ pub(super) fn create(
     let rules = Arc::new(Rules::of_environment());
     let access = file_access(values, &choice, &rules, flags::RDWR | intent);
     let truncate = intent & flags::TRUNC != 0;
-    let made = choice.registry.create(&location, create, &access, truncate).map_err(|error| match error.kind() {
+    let place = with_log_variables(&location, &choice.registry);
+    let made = choice.registry.create(&place, create, &access, truncate).map_err(|error| match error.kind() {
         Kind::Exists => {
             let text = format!(
                 "unable to open file: name = '{name}', errno = 17, error message = 'File exists', flags = {intent:x}, \

@@ -4,6 +4,7 @@
 //! text, as `HDF5_VOL_CONNECTOR` has it; to C they are strings. Connectors that programs bring along are refused.
 
 pub mod functions;
+mod log_variables;
 pub mod refused_functions;
 
 use std::ffi::{c_int, c_void};
@@ -20,6 +21,8 @@ use crate::h5p::values::ConnectorChoice;
 use crate::handles::Object;
 use crate::ids;
 use crate::stack::c_text;
+
+pub use log_variables::with_log_variables;
 
 const NATIVE: &str = "native";
 const NATIVE_SERIAL: u64 = 1;

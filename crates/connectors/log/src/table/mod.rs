@@ -1,7 +1,9 @@
 //! The metadata table: which elements of which dataset lie where in the logs (docs/log-layout.md).
 
-mod v1;
+mod deflate;
+pub(crate) mod v1;
 mod v2;
+pub(crate) mod v3;
 
 use std::sync::Arc;
 
@@ -12,12 +14,12 @@ use model::{Error, Limits, Result};
 /// The signature of every table; the version follows.
 const SIGNATURE: &[u8; 3] = b"LOG";
 
-/// How a table is written. Both versions are read.
+/// How tables are written. All versions are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TableVersion {
     /// As appendix A of the design has it.
     V1,
-    /// Selections by their differences, equal ones once, deflated.
+    /// Selections by their differences, equal ones once, deflated; the table of all flushes is of version 3.
     #[default]
     V2,
 }
@@ -71,12 +73,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Returns the bytes of the table, and where the entries of each dataset begin in them (0 where it has none).
+    /// Returns the bytes of the table.
     pub(crate) fn encode(
         &self,
         version: TableVersion,
         locate: &dyn Fn(EntryOffset) -> EntryOffset,
-    ) -> Result<Encoded> {
+    ) -> Result<Vec<u8>> {
         match version {
             TableVersion::V1 => v1::encode(self, locate),
             TableVersion::V2 => v2::encode(self),
@@ -105,35 +107,13 @@ impl Table {
             version => Err(Error::unsupported("read log metadata table").with("version", version)),
         }
     }
-
-    /// Brings entries of one dataset together, each dataset's in their order.
-    /// Whether places in a table, as it is stored, stay true when the file is repacked.
-    pub(crate) fn survives_repack(bytes: &[u8]) -> bool {
-        // Version 1 counts from the start of the file, version 2 from that of a log dataset.
-        bytes.get(3) != Some(&1)
-    }
-
-    pub(crate) fn sort(&mut self) {
-        self.entries.sort_by_key(|entry| entry.dataset);
-    }
 }
 
-/// A table as bytes.
-#[derive(Debug)]
-pub(crate) struct Encoded {
-    pub(crate) bytes: Vec<u8>,
-    /// By dataset, where its entries begin.
-    pub(crate) starts: Vec<u64>,
-}
-
-/// Notes where the entries of a dataset begin; entries come sorted.
-fn note_start(starts: &mut Vec<u64>, dataset: u64, at: u64) {
-    let slot = usize::try_from(dataset).unwrap_or(usize::MAX);
-    // A number out of any proportion has no slot: the table is read without this look-up.
-    if slot < starts.len().saturating_add(1 << 24) && starts.len() <= slot {
-        starts.resize(slot, 0);
-        starts.push(at);
-    }
+/// Returns the version of a table, by its first bytes.
+pub(crate) fn version(bytes: &[u8]) -> Result<u8> {
+    let mut cursor = Cursor::new(bytes, "log metadata table");
+    cursor.signature(SIGNATURE)?;
+    cursor.u8()
 }
 
 #[cfg(test)]

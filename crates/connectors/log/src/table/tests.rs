@@ -38,20 +38,16 @@ fn at_1000(place: EntryOffset) -> EntryOffset {
 fn both_versions_come_back() {
     let table = sample();
     let v2 = table.encode(TableVersion::V2, &at_1000).unwrap();
-    assert_eq!(Table::decode_all(&v2.bytes, &Limits::default()).unwrap(), table);
+    assert_eq!(Table::decode_all(&v2, &Limits::default()).unwrap(), table);
     let v1 = table.encode(TableVersion::V1, &at_1000).unwrap();
-    assert_eq!(Table::decode_all(&v1.bytes, &Limits::default()).unwrap(), in_file(table));
-    // The look-up leads to the entries of a dataset.
-    assert_eq!(v1.starts.len(), 3);
-    let at = v1.starts[2] as usize;
-    assert_eq!(v1.bytes[at..at + 8], 2u64.to_le_bytes());
+    assert_eq!(Table::decode_all(&v1, &Limits::default()).unwrap(), in_file(table));
 }
 
 #[test]
 fn tables_may_follow_each_other() {
     let table = sample();
-    let mut bytes = table.encode(TableVersion::V2, &at_1000).unwrap().bytes;
-    bytes.extend(table.encode(TableVersion::V1, &at_1000).unwrap().bytes);
+    let mut bytes = table.encode(TableVersion::V2, &at_1000).unwrap();
+    bytes.extend(table.encode(TableVersion::V1, &at_1000).unwrap());
     let both = Table::decode_all(&bytes, &Limits::default()).unwrap();
     assert_eq!(both.entries.len(), 2 * table.entries.len());
     assert_eq!(both.names, table.names);
@@ -69,7 +65,7 @@ fn equal_selections_are_stored_once() {
             runs: runs.clone().into(),
         };
         let table = Table { names: Vec::new(), entries: (0..count).map(entry).collect() };
-        table.encode(TableVersion::V2, &at_1000).unwrap().bytes.len()
+        table.encode(TableVersion::V2, &at_1000).unwrap().len()
     };
     assert!(of(50) < of(1) + 50 * 20, "{} against {}", of(50), of(1));
 }
@@ -77,7 +73,7 @@ fn equal_selections_are_stored_once() {
 #[test]
 fn a_byte_changed_anywhere_never_panics() {
     for version in [TableVersion::V1, TableVersion::V2] {
-        let good = sample().encode(version, &at_1000).unwrap().bytes;
+        let good = sample().encode(version, &at_1000).unwrap();
         for at in 0..good.len() {
             for to in [0, 1, 0x7f, 0x80, 0xff, good[at] ^ 0x10] {
                 let mut bad = good.clone();

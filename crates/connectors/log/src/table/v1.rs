@@ -1,8 +1,9 @@
 //! Version 1: appendix A of the design, byte for byte.
 //!
 //! An `INT64` of this table is 8 bytes, `ZERO` and `ONE` are 4, in the byte order that the table names. `entry_off` and
-//! `entry_len` are those of the record of an entry, counted from the start of the table. A subarray is a run of elements
-//! from `start` to `end`, both included.
+//! `entry_len` are those of the record of an entry. `entry_off` is an offset in the file; in the table of one flush, and
+//! in tables that were made before this was so, it is counted from the start of the table. A subarray is a run of
+//! elements from `start` to `end`, both included.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use model::bytes::Cursor;
 use model::selection::Run;
 use model::{Error, Result};
 
-use super::{Coded, Encoded, Entry, EntryOffset, SIGNATURE, Table, note_start};
+use super::{Coded, Entry, EntryOffset, SIGNATURE, Table};
 
 const NONE: u32 = 0;
 const ZLIB: u32 = 1;
@@ -23,7 +24,8 @@ fn is_points(entry: &Entry) -> bool {
     entry.runs.iter().all(|run| run.len == 1)
 }
 
-fn record_bytes(entry: &Entry) -> u64 {
+/// Returns the bytes of an entry's record.
+pub(crate) fn record_bytes(entry: &Entry) -> u64 {
     let each = if is_points(entry) { 8 } else { 16 };
     RECORD_BYTES + entry.runs.len() as u64 * each
 }
@@ -32,29 +34,39 @@ fn put(out: &mut Vec<u8>, n: u64) {
     out.extend_from_slice(&n.to_le_bytes());
 }
 
-pub(super) fn encode(table: &Table, locate: &dyn Fn(EntryOffset) -> EntryOffset) -> Result<Encoded> {
+/// Returns what comes before `entry_off`: the signature, the names, the number of entries.
+pub(crate) fn header(names: &[String], entries: u64) -> Vec<u8> {
     let mut out = SIGNATURE.to_vec();
     out.push(1);
     out.extend_from_slice(&0u32.to_le_bytes());
-    put(&mut out, table.names.len() as u64);
-    for name in &table.names {
+    put(&mut out, names.len() as u64);
+    for name in names {
         put(&mut out, name.len() as u64);
         out.extend_from_slice(name.as_bytes());
     }
+    put(&mut out, entries);
+    out
+}
+
+pub(super) fn encode(table: &Table, locate: &dyn Fn(EntryOffset) -> EntryOffset) -> Result<Vec<u8>> {
     let count = table.entries.len() as u64;
-    put(&mut out, count);
-    let (mut at, mut starts) = (out.len() as u64 + count * 16, Vec::new());
+    let mut out = header(&table.names, count);
+    let mut at = out.len() as u64 + count * 16;
     for entry in &table.entries {
-        note_start(&mut starts, entry.dataset, at);
         put(&mut out, at);
         at += record_bytes(entry);
     }
     table.entries.iter().for_each(|entry| put(&mut out, record_bytes(entry)));
     table.entries.iter().try_for_each(|entry| put_entry(&mut out, entry, locate))?;
-    Ok(Encoded { bytes: out, starts })
+    Ok(out)
 }
 
-fn put_entry(out: &mut Vec<u8>, entry: &Entry, locate: &dyn Fn(EntryOffset) -> EntryOffset) -> Result<()> {
+/// Adds the record of an entry.
+pub(crate) fn put_entry(
+    out: &mut Vec<u8>,
+    entry: &Entry,
+    locate: &dyn Fn(EntryOffset) -> EntryOffset,
+) -> Result<()> {
     let filter = match entry.coded {
         Coded::Plain => NONE,
         Coded::Zlib => ZLIB,
@@ -109,14 +121,18 @@ impl<'b> Numbers<'_, 'b> {
     }
 }
 
+fn is_big(cursor: &mut Cursor<'_>) -> Result<bool> {
+    match cursor.array::<4>()? {
+        [0, 0, 0, 0] => Ok(false),
+        [0, 0, 0, 1] => Ok(true),
+        _ => Err(cursor.corrupt("byte order")),
+    }
+}
+
 /// Returns what follows the signature and the version.
 pub(super) fn decode(cursor: &mut Cursor<'_>) -> Result<Table> {
     let start = cursor.position() - SIGNATURE.len() - 1;
-    let is_big = match cursor.array::<4>()? {
-        [0, 0, 0, 0] => false,
-        [0, 0, 0, 1] => true,
-        _ => return Err(cursor.corrupt("byte order")),
-    };
+    let is_big = is_big(cursor)?;
     let mut from = Numbers { cursor, is_big };
     let count = from.count(8)?;
     let names = (0..count).map(|_| name(&mut from)).collect::<Result<Vec<_>>>()?;
@@ -124,9 +140,12 @@ pub(super) fn decode(cursor: &mut Cursor<'_>) -> Result<Table> {
     let offsets = from.numbers(count)?;
     let lengths = from.numbers(count)?;
     let mut entries = Vec::with_capacity(count);
+    // Where offsets count from.
+    let mut base = None;
     for (offset, length) in offsets.into_iter().zip(lengths) {
         let begin = from.cursor.position();
-        if offset != (begin - start) as u64 {
+        let here = offset.checked_sub((begin - start) as u64);
+        if here.is_none() || here != *base.get_or_insert(here) {
             return Err(from.cursor.corrupt("an entry is not where the table says"));
         }
         entries.push(entry(&mut from)?);
@@ -135,6 +154,23 @@ pub(super) fn decode(cursor: &mut Cursor<'_>) -> Result<Table> {
         }
     }
     Ok(Table { names, entries })
+}
+
+/// Returns the entries of one dataset from their records; `head` has the first bytes of the table.
+pub(crate) fn records(head: &[u8], bytes: &[u8], dataset: u64) -> Result<Vec<Entry>> {
+    let mut head = Cursor::new(head, "log metadata table");
+    head.skip(SIGNATURE.len() + 1)?;
+    let is_big = is_big(&mut head)?;
+    let cursor = &mut Cursor::new(bytes, "records of a log metadata table");
+    let mut from = Numbers { cursor, is_big };
+    let mut entries = Vec::new();
+    while from.cursor.remaining() > 0 {
+        entries.push(entry(&mut from)?);
+        if entries.last().is_some_and(|entry| entry.dataset != dataset) {
+            return Err(from.cursor.corrupt("a record of another dataset"));
+        }
+    }
+    Ok(entries)
 }
 
 fn name(from: &mut Numbers<'_, '_>) -> Result<String> {

@@ -3,24 +3,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use filters::{Registry, Stage};
 use model::bytes::Cursor;
 use model::selection::Run;
 use model::{Error, Limits, Result, UNLIMITED, Within};
 
-use super::{Coded, Encoded, Entry, EntryOffset, SIGNATURE, Table, note_start};
+use super::deflate::{deflate, inflate};
+use super::{Coded, Entry, EntryOffset, SIGNATURE, Table};
 
 /// The body is a zlib stream.
 const DEFLATED: u32 = 1;
-/// Smaller bodies are not worth it.
-const DEFLATED_BYTES_MIN: usize = 256;
 /// Filter codes: then the mask, for [`Coded::Filters`].
 const PLAIN: u64 = 0;
 const ZLIB: u64 = 1;
 const FILTERS: u64 = 2;
-const DEFLATE: Stage<'static> = Stage { id: 1, optional: false, values: &[1] };
 
-fn put(out: &mut Vec<u8>, mut n: u64) {
+pub(super) fn put(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);
         n >>= 7;
@@ -29,17 +26,17 @@ fn put(out: &mut Vec<u8>, mut n: u64) {
 }
 
 /// Returns a difference: small ones of either sign are small numbers.
-fn zigzag(from: u64, to: u64) -> u64 {
+pub(super) fn zigzag(from: u64, to: u64) -> u64 {
     let difference = to.wrapping_sub(from) as i64;
     (difference << 1 ^ difference >> 63) as u64
 }
 
-fn unzigzag(from: u64, code: u64) -> u64 {
+pub(super) fn unzigzag(from: u64, code: u64) -> u64 {
     from.wrapping_add((code >> 1) ^ (code & 1).wrapping_neg())
 }
 
 /// Returns a selection: its runs, each by its distance from the end of the one before, and its length.
-fn selection(runs: &[Run]) -> Vec<u8> {
+pub(super) fn selection(runs: &[Run]) -> Vec<u8> {
     let mut out = Vec::with_capacity(4 + runs.len() * 4);
     put(&mut out, runs.len() as u64);
     let same = runs.first().filter(|first| runs.iter().all(|run| run.len == first.len));
@@ -55,13 +52,28 @@ fn selection(runs: &[Run]) -> Vec<u8> {
     out
 }
 
-pub(super) fn encode(table: &Table) -> Result<Encoded> {
-    let mut body = Vec::new();
-    put(&mut body, table.names.len() as u64);
-    for name in &table.names {
-        put(&mut body, name.len() as u64);
-        body.extend_from_slice(name.as_bytes());
+pub(super) fn put_names(out: &mut Vec<u8>, names: &[String]) {
+    put(out, names.len() as u64);
+    for name in names {
+        put(out, name.len() as u64);
+        out.extend_from_slice(name.as_bytes());
     }
+}
+
+pub(super) fn put_coded(out: &mut Vec<u8>, coded: Coded) {
+    match coded {
+        Coded::Plain => put(out, PLAIN),
+        Coded::Zlib => put(out, ZLIB),
+        Coded::Filters(mask) => {
+            put(out, FILTERS);
+            put(out, mask.into());
+        }
+    }
+}
+
+pub(super) fn encode(table: &Table) -> Result<Vec<u8>> {
+    let mut body = Vec::new();
+    put_names(&mut body, &table.names);
     let mut numbers: HashMap<Vec<u8>, u64> = HashMap::new();
     // Entries that share a list need not be looked at twice.
     let mut seen: HashMap<*const Run, u64> = HashMap::new();
@@ -78,53 +90,39 @@ pub(super) fn encode(table: &Table) -> Result<Encoded> {
     }
     put(&mut body, numbers.len() as u64);
     body.append(&mut selections);
-    let starts = put_entries(&mut body, table, &which)?;
-    Ok(Encoded { bytes: wrap(body)?, starts })
+    put_entries(&mut body, table, &which)?;
+    wrap(&body)
 }
 
-fn put_entries(body: &mut Vec<u8>, table: &Table, which: &[u64]) -> Result<Vec<u64>> {
+fn put_entries(body: &mut Vec<u8>, table: &Table, which: &[u64]) -> Result<()> {
     put(body, table.entries.len() as u64);
-    let (mut dataset, mut log, mut end, mut starts) = (0, 0, 0u64, Vec::new());
+    let (mut dataset, mut log, mut end) = (0, 0, 0u64);
     for (entry, number) in table.entries.iter().zip(which) {
-        note_start(&mut starts, entry.dataset, body.len() as u64);
         let EntryOffset::Log(in_log, offset) = entry.place else {
             return Err(Error::invalid("write log metadata table").with("problem", "an entry without a log"));
         };
         put(body, zigzag(dataset, entry.dataset));
-        match entry.coded {
-            Coded::Plain => put(body, PLAIN),
-            Coded::Zlib => put(body, ZLIB),
-            Coded::Filters(mask) => {
-                put(body, FILTERS);
-                put(body, mask.into());
-            }
-        }
+        put_coded(body, entry.coded);
         put(body, zigzag(log, in_log));
         put(body, zigzag(end, offset));
         put(body, entry.stored.map_or(0, |stored| stored.saturating_add(1)));
         put(body, *number);
         (dataset, log, end) = (entry.dataset, in_log, offset.wrapping_add(entry.stored.unwrap_or(0)));
     }
-    Ok(starts)
+    Ok(())
 }
 
 /// Signature, version, flags, bytes of the body before and after deflating; all little-endian.
-fn wrap(body: Vec<u8>) -> Result<Vec<u8>> {
-    let raw = body.len();
-    let failed = |e: filters::Error| Error::invalid("deflate log metadata table").with("problem", e);
-    let (stored, flags) = match raw < DEFLATED_BYTES_MIN {
-        true => (body, 0),
-        false => {
-            let (small, _) = Registry::default().encode(&[DEFLATE], body.clone()).map_err(failed)?;
-            if small.len() < raw { (small, DEFLATED) } else { (body, 0) }
-        }
-    };
+fn wrap(body: &[u8]) -> Result<Vec<u8>> {
+    let small = deflate(body)?;
+    let flags = if small.is_some() { DEFLATED } else { 0 };
+    let stored = small.as_deref().unwrap_or(body);
     let mut out = SIGNATURE.to_vec();
     out.push(2);
     out.extend_from_slice(&flags.to_le_bytes());
-    out.extend_from_slice(&(raw as u64).to_le_bytes());
+    out.extend_from_slice(&(body.len() as u64).to_le_bytes());
     out.extend_from_slice(&(stored.len() as u64).to_le_bytes());
-    out.extend_from_slice(&stored);
+    out.extend_from_slice(stored);
     Ok(out)
 }
 
@@ -136,22 +134,12 @@ pub(super) fn decode(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Table> 
     let stored = cursor.take(stored)?;
     match flags {
         0 if raw == stored.len() as u64 => body(stored, limits),
-        DEFLATED => {
-            let raw = raw.within(limits.metadata_bytes_max, "log metadata table")?;
-            // Deflate makes no more than this of a byte.
-            if raw / 1100 > stored.len() {
-                return Err(cursor.corrupt("larger than its bytes can make it"));
-            }
-            let failed = |e: filters::Error| Error::corrupt("inflate log metadata table").with("problem", e);
-            let inflated =
-                Registry::default().decode(&[DEFLATE], 0, stored.to_vec(), raw, raw).map_err(failed)?;
-            body(&inflated, limits)
-        }
+        DEFLATED => body(&inflate(stored, raw, limits)?, limits),
         _ => Err(cursor.corrupt("flags")),
     }
 }
 
-fn varint(from: &mut Cursor<'_>) -> Result<u64> {
+pub(super) fn varint(from: &mut Cursor<'_>) -> Result<u64> {
     let (mut number, mut shift) = (0u64, 0);
     loop {
         let byte = from.u8()?;
@@ -167,7 +155,7 @@ fn varint(from: &mut Cursor<'_>) -> Result<u64> {
 }
 
 /// Returns a count of things that take at least a byte.
-fn count(from: &mut Cursor<'_>) -> Result<usize> {
+pub(super) fn count(from: &mut Cursor<'_>) -> Result<usize> {
     let count = varint(from)?;
     let fits = usize::try_from(count).ok().filter(|&n| n <= from.remaining());
     fits.ok_or_else(|| from.corrupt("more things than bytes"))
@@ -175,14 +163,14 @@ fn count(from: &mut Cursor<'_>) -> Result<usize> {
 
 fn body(bytes: &[u8], limits: &Limits) -> Result<Table> {
     let from = &mut Cursor::new(bytes, "log metadata table");
-    let names = (0..count(from)?).map(|_| name(from)).collect::<Result<Vec<_>>>()?;
-    let selections = (0..count(from)?).map(|_| runs(from, limits)).collect::<Result<Vec<_>>>()?;
+    let names = get_names(from)?;
+    let selections = (0..count(from)?).map(|_| get_runs(from, limits)).collect::<Result<Vec<_>>>()?;
     let count = count(from)?;
     let mut entries: Vec<Entry> = Vec::with_capacity(count.min(from.remaining() / 6 + 1));
     let (mut dataset, mut log, mut end) = (0, 0, 0u64);
     for _ in 0..count {
         dataset = unzigzag(dataset, varint(from)?);
-        let coded = coded(from)?;
+        let coded = get_coded(from)?;
         log = unzigzag(log, varint(from)?);
         let offset = unzigzag(end, varint(from)?);
         let stored = varint(from)?.checked_sub(1);
@@ -198,12 +186,16 @@ fn body(bytes: &[u8], limits: &Limits) -> Result<Table> {
     }
 }
 
+pub(super) fn get_names(from: &mut Cursor<'_>) -> Result<Vec<String>> {
+    (0..count(from)?).map(|_| name(from)).collect()
+}
+
 fn name(from: &mut Cursor<'_>) -> Result<String> {
     let len = count(from)?;
     Ok(String::from_utf8_lossy(from.take(len)?).into_owned())
 }
 
-fn coded(from: &mut Cursor<'_>) -> Result<Coded> {
+pub(super) fn get_coded(from: &mut Cursor<'_>) -> Result<Coded> {
     match varint(from)? {
         PLAIN => Ok(Coded::Plain),
         ZLIB => Ok(Coded::Zlib),
@@ -215,7 +207,7 @@ fn coded(from: &mut Cursor<'_>) -> Result<Coded> {
     }
 }
 
-fn runs(from: &mut Cursor<'_>, limits: &Limits) -> Result<Arc<[Run]>> {
+pub(super) fn get_runs(from: &mut Cursor<'_>, limits: &Limits) -> Result<Arc<[Run]>> {
     let same = count(from)? as u64;
     let count = same.within(limits.selection_blocks_max, "logged selection")?;
     let same = varint(from)?;

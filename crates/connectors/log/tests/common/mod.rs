@@ -1,6 +1,7 @@
 //! What tests of logs share: folders, numbers, datasets, a model of elements.
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub(crate) mod programs;
 pub(crate) mod scattered;
 
 use std::sync::Arc;
