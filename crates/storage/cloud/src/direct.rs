@@ -31,9 +31,9 @@ const HEAD_BYTES_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 64;
 /// Bytes that are read with the head. The rest of the body passes this buffer by.
 const BUFFER_BYTES: usize = 4 << 10;
-/// How long a near server may take to accept a connection, and be silent within an answer.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a near server may take to accept a connection, or to go on with an answer. One that takes longer may serve one
+/// connection at a time, and wait until an answer is read that waits here.
+pub(crate) const STALLED: Duration = Duration::from_secs(2);
 
 /// A file on a server that is asked without the HTTP client.
 #[derive(Debug, Clone)]
@@ -112,6 +112,13 @@ impl Direct {
         !self.is_given_up.load(Ordering::Relaxed) && self.process == std::process::id()
     }
 
+    /// Closes all connections: from now on the client fetches everything.
+    pub(crate) fn give_up(&self) {
+        self.is_given_up.store(true, Ordering::Relaxed);
+        self.waiting.lock().clear();
+        self.idle.lock().clear();
+    }
+
     /// Returns whether as many answers wait as may.
     pub(crate) fn is_full(&self) -> bool {
         self.waiting.lock().len() >= ANSWERS_MAX
@@ -131,7 +138,7 @@ impl Direct {
     /// Requests a range. Returns whether the request was sent; where too many answers wait, the oldest is given up.
     pub(crate) fn request(&self, range: Range<u64>) -> bool {
         let Ok(connection) = self.send(&range) else {
-            self.is_given_up.store(true, Ordering::Relaxed);
+            self.give_up();
             return false;
         };
         let mut waiting = self.waiting.lock();
@@ -169,8 +176,11 @@ impl Direct {
         }
         let left = usize::try_from(answer.range.end - answer.at).unwrap_or(usize::MAX);
         let wanted = into.len().min(left);
-        let came = read_up_to(&mut answer.connection, &mut into[..wanted]);
+        let (came, is_failed) = read_up_to(&mut answer.connection, &mut into[..wanted]);
         answer.at += came as u64;
+        if is_failed {
+            self.give_up();
+        }
         if answer.at == answer.range.end {
             self.idle.lock().push(answer.connection);
         } else if came == wanted {
@@ -184,10 +194,15 @@ impl Direct {
         if answer.has_head {
             return true;
         }
-        let Ok((status, headers)) = read_head(&mut answer.connection) else { return false };
-        answer.has_head = self.is_answer(&answer.range, status, &headers);
+        let head = read_head(&mut answer.connection);
+        // The server may have closed a connection that was idle.
+        if head.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof) {
+            return false;
+        }
+        let is_answer = |(status, headers): (u16, HeaderMap)| self.is_answer(&answer.range, status, &headers);
+        answer.has_head = head.is_ok_and(is_answer);
         if !answer.has_head {
-            self.is_given_up.store(true, Ordering::Relaxed);
+            self.give_up();
         }
         answer.has_head
     }
@@ -209,25 +224,25 @@ impl Answer {
 }
 
 fn connect(address: SocketAddr) -> io::Result<Connection> {
-    let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)?;
+    let stream = TcpStream::connect_timeout(&address, STALLED)?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(READ_TIMEOUT))?;
-    stream.set_write_timeout(Some(READ_TIMEOUT))?;
+    stream.set_read_timeout(Some(STALLED))?;
+    stream.set_write_timeout(Some(STALLED))?;
     Ok(BufReader::with_capacity(BUFFER_BYTES, stream))
 }
 
-/// Returns how many bytes came before the end, or before a failure.
-fn read_up_to(from: &mut impl Read, into: &mut [u8]) -> usize {
+/// Returns how many bytes came before the end, and whether it was a failure that ended them.
+fn read_up_to(from: &mut impl Read, into: &mut [u8]) -> (usize, bool) {
     let mut came = 0;
     while came < into.len() {
         match from.read(&mut into[came..]) {
             Ok(0) => break,
             Ok(bytes) => came += bytes,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break,
+            Err(_) => return (came, true),
         }
     }
-    came
+    (came, false)
 }
 
 /// Reads status and headers of an answer, up to the empty line that ends them.
@@ -255,54 +270,4 @@ fn parse_head(head: &[u8]) -> Option<(u16, HeaderMap)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn direct() -> Direct {
-        let address = ([127, 0, 0, 1], 1).into();
-        let target = DirectTarget { address, path: "/run.h5".into(), host: "localhost".into() };
-        Direct::new(target, Some("tag \"one\"".into()), 1000)
-    }
-
-    fn is_answer(head: &str) -> bool {
-        let head = format!("HTTP/1.1 {}\r\n\r\n", head.replace('|', "\r\n"));
-        let (status, headers) = read_head(&mut head.as_bytes()).unwrap();
-        direct().is_answer(&(100..200), status, &headers)
-    }
-
-    #[test]
-    fn an_answer_is_taken_if_it_has_the_range_of_the_same_version() {
-        let right = "206 Part|Content-Length: 100|Content-Range: bytes 100-199/1000|ETag: \"one\"";
-        assert!(is_answer(right));
-        for (from, to) in [
-            ("206", "200"),
-            ("206", "412"),
-            ("Length: 100", "Length: 99"),
-            ("bytes 100", "bytes 101"),
-            ("/1000", "/1001"),
-            ("\"one\"", "\"two\""),
-            ("ETag: \"one\"", "Server: x"),
-            ("\"one\"", "\"one\"|Transfer-Encoding: chunked"),
-            ("\"one\"", "\"one\"|Content-Encoding: gzip"),
-        ] {
-            assert!(!is_answer(&right.replace(from, to)), "{to}");
-        }
-    }
-
-    #[test]
-    fn a_head_that_does_not_end_is_refused() {
-        let long = format!("HTTP/1.1 206 Part\r\nX: {}", "x".repeat(2 * HEAD_BYTES_MAX));
-        assert!(read_head(&mut long.as_bytes()).is_err());
-        let many = format!("HTTP/1.1 206 Part\r\n{}\r\n", "X: y\r\n".repeat(2 * HEADERS_MAX));
-        assert!(read_head(&mut many.as_bytes()).is_err());
-        assert!(read_head(&mut &b"HTTP/1.1 206 Part\r\nX"[..]).is_err());
-    }
-
-    #[test]
-    fn a_request_names_range_and_version() {
-        let request = direct().head_of_request(&(100..200));
-        assert!(request.starts_with("GET /run.h5 HTTP/1.1\r\nhost: localhost\r\n"));
-        assert!(request.contains("\r\nrange: bytes=100-199\r\n") && request.contains("\r\nif-match: \"one\"\r\n"));
-        assert!(request.ends_with("\r\n\r\n"));
-    }
-}
+mod tests;

@@ -1,5 +1,7 @@
 //! A file that is read by ranges from far away.
 
+mod direct_reads;
+
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -10,6 +12,7 @@ use files::{File, Lock, RequestCounts, Sync};
 use system::sync::Mutex;
 use tokio::sync::Semaphore;
 
+use self::direct_reads::is_large;
 use crate::cache::CachedObject;
 use crate::direct::{self, Direct};
 use crate::failure::Failure;
@@ -77,11 +80,6 @@ fn neighbourhood_bytes(server: &str) -> u64 {
         Some(usual) if usual >= FAR => 128 << 10,
         _ => 64 << 10,
     }
-}
-
-/// Returns whether a range is worth a request whose answer goes into its reader's buffer.
-fn is_large(range: &Range<u64>) -> bool {
-    range.end - range.start >= direct::BYTES_MIN
 }
 
 impl RemoteFile {
@@ -173,45 +171,6 @@ impl RemoteFile {
         Ok(())
     }
 
-    /// Reads a large range, or the start of one that was announced, straight into the buffer. Returns how many bytes came;
-    /// what is missing is left to the client.
-    fn read_direct(&self, range: Range<u64>, into: &mut [u8]) -> io::Result<usize> {
-        let Some(direct) = self.state.direct() else { return Ok(0) };
-        let parts: Vec<_> = even_parts(range, direct::PART_BYTES).collect();
-        let mut came = 0;
-        for (n, part) in parts.iter().enumerate() {
-            self.request_next(direct, &parts[n..]);
-            let Some(answer) = direct.take(part.start) else { break };
-            // Others are requested while this one is read.
-            self.request_planned()?;
-            let wanted = (part.end - part.start) as usize;
-            let here = direct.read(answer, part.start, &mut into[came..came + wanted]);
-            self.state.meter.note_bytes(here as u64);
-            came += here;
-            if here < wanted {
-                break;
-            }
-        }
-        Ok(came)
-    }
-
-    /// Requests parts that one caller reads: the first now, and others as long as few wait.
-    fn request_next(&self, direct: &Direct, parts: &[Range<u64>]) {
-        let is_missing = |range: &&Range<u64>| !direct.has(range.start);
-        for (n, range) in parts.iter().take(direct::ANSWERS_MAX).enumerate().filter(|(_, r)| is_missing(r)) {
-            let part = Part { range: range.clone(), is_direct: true };
-            if !is_large(range) {
-                break;
-            }
-            self.state.planned.lock().remove(range);
-            let is_possible = self.state.direct_for(&part, &self.state.segments.lock()).is_some();
-            if !is_possible || (n > 0 && direct.is_full()) {
-                break;
-            }
-            self.state.request_direct(direct, range);
-        }
-    }
-
     fn request_part(&self, segments: &mut Segments, part: Range<u64>) -> io::Result<()> {
         let gaps = segments.gaps(part);
         gaps.into_iter().try_for_each(|gap| self.start(segments.add(gap, Purpose::Elements)))
@@ -231,35 +190,6 @@ impl RemoteFile {
 }
 
 impl RemoteState {
-    /// Returns the connections from which bytes go straight into buffers, where the server is so near that it matters.
-    fn direct(&self) -> Option<&Direct> {
-        if self.cached.is_some() || !self.is_near() {
-            return None;
-        }
-        let open = || Some(Direct::new(self.source.direct()?, self.version.clone(), self.len));
-        self.direct.get_or_init(open).as_ref().filter(|direct| direct.is_usable())
-    }
-
-    /// Returns the same for a part that can be fetched so, and of which nothing was fetched before.
-    fn direct_for(&self, part: &Part, segments: &Segments) -> Option<&Direct> {
-        let is_new = || segments.gaps(part.range.clone()) == std::slice::from_ref(&part.range);
-        self.direct().filter(|_| part.is_direct && is_new())
-    }
-
-    fn request_direct(&self, direct: &Direct, range: &Range<u64>) -> bool {
-        let is_sent = direct.request(range.clone());
-        if is_sent {
-            self.meter.note_request();
-        }
-        is_sent
-    }
-
-    /// Returns whether a range will be read from an answer that waits, or will be requested.
-    fn is_announced(&self, range: &Range<u64>) -> bool {
-        let is_waiting = self.direct().is_some_and(|direct| direct.covers(range));
-        is_waiting || self.planned.lock().covers(range)
-    }
-
     /// Returns the requests that bring a range that was announced.
     fn parts_of(&self, part: Part) -> Vec<Part> {
         let Part { range, is_direct } = part;
@@ -298,8 +228,7 @@ impl RemoteState {
             Purpose::Metadata => None,
             Purpose::Elements => self.slots.acquire().await.ok(),
         };
-        let (source, meter) = (self.source.clone(), self.meter.clone());
-        let fetched = fetch(source, meter, range.clone(), self.version.clone()).await?;
+        let fetched = self.fetch_by_client(range.clone()).await?;
         if fetched.file_bytes != self.len || fetched.version != self.version {
             return Err(Failure::changed());
         }
