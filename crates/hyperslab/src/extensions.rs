@@ -10,5 +10,5 @@ pub use log::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 pub use native::{
     EvictObject, FileImage, FileMetadata, LinkStorage, LogMetadataCache, MetadataCache, ObjectMetadata,
     OverwriteInPlace, PageBufferStatistics, RemoteRequests, Repartition, ResetMetadataCacheCounts,
-    ResetPageBufferStatistics, SetMetadataCacheBytes, StoredChunk, repartition,
+    ResetPageBufferStatistics, SetMetadataCacheBytes, SetVirtualView, StoredChunk, repartition,
 };

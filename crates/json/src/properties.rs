@@ -49,6 +49,7 @@ pub(crate) fn group_to_json(create: &GroupCreate) -> Fields<'static> {
         .unless(&usual.entries_expected, "entriesExpected", create.entries_expected)
         .unless(&usual.name_bytes_expected, "nameBytesExpected", create.name_bytes_expected)
         .unless(&usual.local_heap_bytes, "localHeapBytes", create.local_heap_bytes)
+        .some("filters", filters_to_json(&create.filters))
 }
 
 pub(crate) fn group_from_json(value: &Value<'_>) -> Result<GroupCreate> {
@@ -60,6 +61,7 @@ pub(crate) fn group_from_json(value: &Value<'_>) -> Result<GroupCreate> {
         entries_expected: value.or("entriesExpected", usual.entries_expected, Value::uint)?,
         name_bytes_expected: value.or("nameBytesExpected", usual.name_bytes_expected, Value::uint)?,
         local_heap_bytes: value.or("localHeapBytes", usual.local_heap_bytes, Value::uint)?,
+        filters: value.or("filters", Vec::new(), filters_from_json)?,
     })
 }
 
@@ -68,10 +70,9 @@ pub(crate) fn dataset_to_json(
     create: &DatasetCreate,
     fill: Option<Value<'static>>,
 ) -> Result<Fields<'static>> {
-    let filters = create.filters.iter().map(filter_to_json);
     Ok(object_to_json(&create.object)
         .with("layout", layout_to_json(&create.layout)?)
-        .some("filters", (!create.filters.is_empty()).then(|| list(filters)))
+        .some("filters", filters_to_json(&create.filters))
         .some("fillValue", fill)
         .unless(&false, "fillValueUndefined", create.fill.value == FillValue::Undefined)
         .unless(&FillTime::default().word(), "fillTime", create.fill.time.word())
@@ -83,7 +84,6 @@ pub fn dataset_from_json<'v, 'a>(
     value: &'v Value<'a>,
     blocks_max: u64,
 ) -> Result<(DatasetCreate, Option<&'v Value<'a>>)> {
-    let filters = |filters: &Value<'_>| filters.array()?.iter().map(filter_from_json).collect();
     let is_undefined = value.or("fillValueUndefined", false, Value::truth)?;
     let fill = Fill {
         value: if is_undefined { FillValue::Undefined } else { FillValue::Default },
@@ -92,11 +92,20 @@ pub fn dataset_from_json<'v, 'a>(
     let create = DatasetCreate {
         object: object_from_json(value)?,
         layout: value.or("layout", Layout::Contiguous, |layout| layout_from_json(layout, blocks_max))?,
-        filters: value.or("filters", Vec::new(), filters)?,
+        filters: value.or("filters", Vec::new(), filters_from_json)?,
         fill,
         alloc_time: value.or("allocTime", AllocTime::default(), Word::from_word)?,
     };
     Ok((create, value.get("fillValue").filter(|_| !is_undefined)))
+}
+
+/// Returns a filter pipeline, or `None` if there are no filters.
+fn filters_to_json(filters: &[FilterSpec]) -> Option<Value<'static>> {
+    (!filters.is_empty()).then(|| list(filters.iter().map(filter_to_json)))
+}
+
+fn filters_from_json(value: &Value<'_>) -> Result<Vec<FilterSpec>> {
+    value.array()?.iter().map(filter_from_json).collect()
 }
 
 fn filter_to_json(filter: &FilterSpec) -> Fields<'static> {
@@ -311,6 +320,7 @@ mod tests {
             entries_expected: 77,
             name_bytes_expected: 3,
             local_heap_bytes: 4,
+            filters: vec![FilterSpec { id: 1, name: None, optional: true, values: vec![6] }],
         };
         let value: Value<'_> = group_to_json(&group).into();
         assert_eq!(group_from_json(&value).unwrap(), group);

@@ -65,6 +65,8 @@ pub struct GroupCreate {
     pub name_bytes_expected: u16,
     /// Bytes allocated for names in an old-style group.
     pub local_heap_bytes: u32,
+    /// Filters of the heap that many links are stored in.
+    pub filters: Vec<FilterSpec>,
 }
 
 impl Default for GroupCreate {
@@ -76,6 +78,7 @@ impl Default for GroupCreate {
             entries_expected: 4,
             name_bytes_expected: 8,
             local_heap_bytes: 0,
+            filters: Vec::new(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use model::properties::VirtualMapping;
 use model::selection::{Axis, project_intersection};
 use model::{Error, Result, Selection, UNLIMITED};
+use vol::VirtualView;
 
 use super::source::{Source, Sources, open};
 use super::{VirtualDataset, unlimited_axis};
@@ -91,12 +92,16 @@ fn axis_end(selection: &Selection, axis: usize, len: u64) -> u64 {
 
 /// Returns the unlimited axis of a mapping's target and where it ends with the sources as they are now, or `None` if the
 /// target is not unlimited.
-pub(super) fn end(sources: &dyn Sources, mapping: &VirtualMapping) -> Result<Option<(usize, u64)>> {
+pub(super) fn end(
+    sources: &dyn Sources,
+    mapping: &VirtualMapping,
+    view: VirtualView,
+) -> Result<Option<(usize, u64)>> {
     let Some(axis) = unlimited_axis(&mapping.target) else { return Ok(None) };
     if has_block_number(mapping) {
         let Selection::Regular(regular) = &mapping.target else { return Ok(None) };
         let a = &regular.axes()[axis];
-        let end = match count_blocks(sources, mapping)? {
+        let end = match count_blocks(sources, mapping, view)? {
             0 => 0,
             n => (n - 1).saturating_mul(a.stride()).saturating_add(a.start()).saturating_add(a.block()),
         };
@@ -109,12 +114,13 @@ pub(super) fn end(sources: &dyn Sources, mapping: &VirtualMapping) -> Result<Opt
 }
 
 /// Returns the number of the last source that exists, plus one. A gap longer than the view allows ends the search.
-fn count_blocks(sources: &dyn Sources, mapping: &VirtualMapping) -> Result<u64> {
+fn count_blocks(sources: &dyn Sources, mapping: &VirtualMapping, view: VirtualView) -> Result<u64> {
+    let gap_max = if view.first_missing { 0 } else { view.gap };
     let (mut blocks, mut missing) = (0, 0);
     for block in 0..BLOCKS_MAX {
         match open(sources, names_of_block(mapping, block))? {
             Some(_) => (blocks, missing) = (block + 1, 0),
-            None if missing >= sources.view().gap => break,
+            None if missing >= gap_max => break,
             None => missing += 1,
         }
     }
@@ -124,11 +130,11 @@ fn count_blocks(sources: &dyn Sources, mapping: &VirtualMapping) -> Result<u64> 
 /// Returns a mapping as definite ones: one, or one for each block number.
 pub(super) fn definite<'s>(
     sources: &'s dyn Sources,
-    mapping: &VirtualMapping,
+    (mapping, view): (&VirtualMapping, VirtualView),
     dims: &[u64],
 ) -> Result<Vec<DefiniteMapping<'s>>> {
     if has_block_number(mapping) && unlimited_axis(&mapping.target).is_some() {
-        let blocks = 0..count_blocks(sources, mapping)?;
+        let blocks = 0..count_blocks(sources, mapping, view)?;
         let found =
             blocks.map(|block| of_block(sources, mapping, block, dims)).collect::<Result<Vec<_>>>()?;
         return Ok(found.into_iter().flatten().collect());

@@ -16,6 +16,7 @@ use std::cell::Cell;
 use model::properties::VirtualMapping;
 use model::selection::Axis;
 use model::{Dataspace, Datatype, Error, Result, Selection};
+use vol::VirtualView;
 
 pub use source::{SourceContainer, Sources};
 pub use write::WritePlan;
@@ -32,6 +33,8 @@ pub struct VirtualDataset<'a> {
     pub space: &'a Dataspace,
     /// The mappings, in their order: later ones win.
     pub mappings: &'a [VirtualMapping],
+    /// How far unlimited mappings reach.
+    pub view: VirtualView,
 }
 
 impl VirtualDataset<'_> {
@@ -53,9 +56,9 @@ impl VirtualDataset<'_> {
         }
         let mut dims = self.dims().to_vec();
         let mut grown: Vec<Option<u64>> = vec![None; dims.len()];
-        let join = if sources.view().first_missing { u64::min } else { u64::max };
+        let join = if self.view.first_missing { u64::min } else { u64::max };
         for mapping in self.mappings {
-            if let Some((axis, end)) = nested(|| mapping::end(sources, mapping))? {
+            if let Some((axis, end)) = nested(|| mapping::end(sources, mapping, self.view))? {
                 grown[axis] = Some(grown[axis].map_or(end, |before| join(before, end)));
             } else if let Some((_, last)) = mapping.target.bounds(&dims)? {
                 for (end, last) in grown.iter_mut().zip(last) {

@@ -52,7 +52,7 @@ impl VirtualDataset<'_> {
             if positions.as_ref().is_some_and(|found| found.count == 0) {
                 continue;
             }
-            for mapping in definite(sources, mapping, self.dims())? {
+            for mapping in definite(sources, (mapping, self.view), self.dims())? {
                 if let Some(found) = shared(self, &mapping, (selection, selected), positions.clone())? {
                     self.read_mapping(sources, &mapping, &found, into)?;
                 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::convert::Conversions;
 use model::{Kind, Result, Token};
-use vol::{Container, DatasetInfo, VirtualView};
+use vol::{Container, DatasetInfo};
 
 use super::nested;
 
@@ -21,9 +21,6 @@ pub trait Sources {
     /// # Errors
     /// Returns the error of opening it.
     fn container_for_writing(&self, name: &str) -> Result<SourceContainer<'_>>;
-
-    /// Returns how far unlimited mappings reach.
-    fn view(&self) -> VirtualView;
 
     /// Returns how many links the path of a source may follow.
     fn link_traversals_max(&self) -> u32;

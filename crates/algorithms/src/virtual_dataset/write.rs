@@ -50,7 +50,7 @@ impl VirtualDataset<'_> {
         let mut parts = Vec::new();
         nested(|| {
             for mapping in self.mappings {
-                for mapping in definite(sources, mapping, self.dims())? {
+                for mapping in definite(sources, (mapping, self.view), self.dims())? {
                     if let Some(found) = shared(self, &mapping, (&ordered, selected), None)? {
                         is_same(self.datatype, &mapping.source.info, mapping.source.container.is_own())?;
                         let positions = found.positions.selection.runs(&[selected])?.collect();

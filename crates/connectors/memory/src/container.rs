@@ -113,7 +113,7 @@ impl MemoryContainer {
             Layout::External(files) => self.external(files, info).read(selection, into),
             Layout::Virtual(mappings) => {
                 fill(into, &info.create.fill.value);
-                virtual_dataset(info, mappings).read(self, selection, into)
+                virtual_dataset(info, mappings, self.access.virtual_view).read(self, selection, into)
             }
             _ => Ok(()),
         }
@@ -123,7 +123,8 @@ impl MemoryContainer {
         match &info.create.layout {
             Layout::External(files) => self.external(files, info).write(selection, data),
             Layout::Virtual(mappings) => {
-                virtual_dataset(info, mappings).plan_write(self, selection)?.write(self, data)
+                let dataset = virtual_dataset(info, mappings, self.access.virtual_view);
+                dataset.plan_write(self, selection)?.write(self, data)
             }
             _ => Ok(()),
         }
@@ -409,8 +410,12 @@ impl Container for MemoryContainer {
     }
 }
 
-fn virtual_dataset<'a>(info: &'a DatasetInfo, mappings: &'a [VirtualMapping]) -> VirtualDataset<'a> {
-    VirtualDataset { datatype: &info.datatype, space: &info.space, mappings }
+fn virtual_dataset<'a>(
+    info: &'a DatasetInfo,
+    mappings: &'a [VirtualMapping],
+    view: VirtualView,
+) -> VirtualDataset<'a> {
+    VirtualDataset { datatype: &info.datatype, space: &info.space, mappings, view }
 }
 
 impl Sources for MemoryContainer {
@@ -426,10 +431,6 @@ impl Sources for MemoryContainer {
     /// Containers that readers of this one opened are written to, too: `memory:` containers share their state.
     fn container_for_writing(&self, name: &str) -> Result<SourceContainer<'_>> {
         self.container(name)
-    }
-
-    fn view(&self) -> VirtualView {
-        self.access.virtual_view
     }
 
     fn link_traversals_max(&self) -> u32 {

@@ -32,6 +32,7 @@ use crate::store::{Store, StoreParts};
 use crate::stored_chunk::StoredChunk;
 use crate::txn::Moved;
 use crate::txn::redo::Redo;
+use crate::virtual_views::SetVirtualView;
 use crate::write::create_file;
 
 /// Bytes of metadata kept for a file, unless the caller says otherwise.
@@ -123,6 +124,7 @@ impl Connector for NativeConnector {
             LogMetadataCache::INFO,
             PageBufferStatistics::INFO,
             ResetPageBufferStatistics::INFO,
+            SetVirtualView::INFO,
         ]
     }
 

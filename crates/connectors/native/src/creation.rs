@@ -21,6 +21,7 @@ const REHEARSED_USERBLOCK_BYTES: u64 = 4096;
 /// Creates the file in memory and opens it there: what is wrong with the properties shows before a file is touched.
 pub(crate) fn rehearse(op: &ContainerCreate<'_>) -> Result<()> {
     check_create(op.create)?;
+    check_filters(op)?;
     page_buffering::check_create(op.create, op.access)?;
     let file: Handle = Arc::new(Memory::new());
     // A user block is only space, and may be large.
@@ -30,6 +31,14 @@ pub(crate) fn rehearse(op: &ContainerCreate<'_>) -> Result<()> {
     let (source, registered) = (ContainerFile::of(file), op.registry.registered());
     let core = open_core(source, LockState::Held, op.path, &access, registered)?;
     NativeContainer::new(File::new(core, op.path, &access)).map(drop)
+}
+
+/// Returns an error if a filter of the root group's links is not there, and must be applied.
+fn check_filters(op: &ContainerCreate<'_>) -> Result<()> {
+    let registry = &op.registry.registered().filters;
+    let mut required = op.create.root.filters.iter().filter(|filter| !filter.optional);
+    let failed = |e| Error::unsupported("create file").with("problem", e);
+    required.try_for_each(|filter| registry.get(filter.id).map(drop).map_err(failed))
 }
 
 /// Returns an empty file in the place of what a file holds.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use model::properties::{GroupCreate, SpaceStrategy};
 use model::{Context, Error, Result, Token};
 use system::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
+use vol::{Container, Durability, FileAccess, Locking, Resolver};
 
 use crate::chunk::sources;
 use crate::format::Address;
@@ -13,6 +13,7 @@ use crate::gate::{ChangeGuard, Reading, Scope};
 use crate::object::dataset::{self, Dataset};
 use crate::state::Core;
 use crate::store::INTERRUPTED;
+use crate::virtual_views::VirtualViews;
 use crate::write::Writer;
 
 /// One handle of an open file, and what its opener decided.
@@ -21,7 +22,8 @@ pub(crate) struct File {
     /// The name it was opened by: other files are found from there.
     pub(crate) path: String,
     pub(crate) resolver: Option<Arc<dyn Resolver>>,
-    pub(crate) virtual_view: VirtualView,
+    /// How far its virtual datasets reach.
+    pub(crate) virtual_views: VirtualViews,
     /// Whether this handle may change the file.
     pub(crate) writable: bool,
     pub(crate) locking: Locking,
@@ -62,7 +64,7 @@ impl File {
             core,
             path: path.to_owned(),
             resolver: access.resolver.clone(),
-            virtual_view: access.virtual_view,
+            virtual_views: VirtualViews::new(access.virtual_view),
             locking: access.locking,
             changed_sources: Mutex::default(),
             this: OnceLock::new(),
@@ -127,7 +129,7 @@ impl File {
     /// Returns a dataset. A virtual one reaches as far as its sources say at this moment.
     pub(crate) fn dataset(&self, token: Token) -> Result<Arc<Dataset>> {
         let dataset = self.core.dataset(token)?;
-        let Some(virtual_dataset) = sources::virtual_dataset(&dataset) else { return Ok(dataset) };
+        let Some(virtual_dataset) = sources::virtual_dataset(self, &dataset) else { return Ok(dataset) };
         let space = self.steady(|| virtual_dataset.extent(self)).during_at("open dataset", token.to_u64())?;
         Ok(if space == dataset.info.space { dataset } else { dataset::in_space(dataset, space) })
     }

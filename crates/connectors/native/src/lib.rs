@@ -41,6 +41,7 @@ mod store;
 mod stored_chunk;
 mod txn;
 mod update;
+mod virtual_views;
 mod work;
 mod write;
 
@@ -53,3 +54,4 @@ pub use page_buffering::ResetPageBufferStatistics;
 pub use repartition::{Repartition, repartition};
 pub use statistics::{FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests};
 pub use stored_chunk::StoredChunk;
+pub use virtual_views::SetVirtualView;

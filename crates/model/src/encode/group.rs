@@ -37,7 +37,7 @@ pub(super) fn levels(create: &GroupCreate) -> Result<Vec<Vec<Property>>> {
         Property::new("link info", link_info(create), &link_info(&default)),
         Property::new("group info", group_info(create), &group_info(&default)),
     ];
-    Ok(vec![own, object::level(&create.object, &[])?])
+    Ok(vec![own, object::level(&create.object, &create.filters)?])
 }
 
 /// Takes a property that groups have.
@@ -58,7 +58,7 @@ pub(super) fn take(name: &str, cursor: &mut Cursor<'_>, create: &mut GroupCreate
             create.entries_expected = cursor.u16()?;
             create.name_bytes_expected = cursor.u16()?;
         }
-        _ => return object::take(name, cursor, &mut create.object, &mut Vec::new()),
+        _ => return object::take(name, cursor, &mut create.object, &mut create.filters),
     }
     Ok(())
 }

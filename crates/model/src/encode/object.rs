@@ -50,7 +50,7 @@ fn flags(create: &ObjectCreate) -> u8 {
     order | if create.track_times { TIMES } else { 0 }
 }
 
-/// Returns the properties that every object has; `filters` belong to datasets only.
+/// Returns the properties that every object has; datasets and groups have `filters`.
 pub(super) fn level(create: &ObjectCreate, filters: &[FilterSpec]) -> Result<Vec<Property>> {
     let default = PhaseChange::default();
     let phase = create.attribute_phase;

@@ -20,7 +20,9 @@ choice! {
 structure! {
     PhaseChange { compact_max, dense_min }
     ObjectCreate { track_times, attribute_order, attribute_phase }
-    GroupCreate { object, link_order, link_phase, entries_expected, name_bytes_expected, local_heap_bytes }
+    GroupCreate {
+        object, link_order, link_phase, entries_expected, name_bytes_expected, local_heap_bytes, filters,
+    }
     FilterSpec { id, name, optional, values }
     Fill { value, time }
     ExternalFile { name, offset, size }

@@ -213,13 +213,25 @@ impl Upload {
         Ok(PutPayload::from(Bytes::from(bytes)))
     }
 
+    /// Returns the condition that the object still has this tag.
+    async fn update(&self, e_tag: Option<String>) -> Result<PutMode, Failure> {
+        if !self.object.has_generations {
+            return Ok(update(e_tag));
+        }
+        let found = self.object.store.head(&self.object.key).await?;
+        match found.e_tag == e_tag {
+            true => Ok(PutMode::Update(UpdateVersion { e_tag, version: found.version })),
+            false => Err(Failure::overtaken()),
+        }
+    }
+
     async fn put_whole(&self) -> Result<Option<String>, Failure> {
         let payload = self.read(0, self.len)?;
         let (store, key) = (&self.object.store, &self.object.key);
         let mode = match &self.precondition {
             Precondition::Nothing | Precondition::Version(None) => PutMode::Overwrite,
             Precondition::Absent => PutMode::Create,
-            Precondition::Version(e_tag) => update(e_tag.clone()),
+            Precondition::Version(e_tag) => self.update(e_tag.clone()).await?,
         };
         let put = match (store.put_opts(key, payload.clone(), mode.clone().into()).await, &mode) {
             // Some stores want the tag without its quotes, and answer as if the object had changed.

@@ -2,15 +2,17 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use files::{Created, Driver, DriverInfo, Handle, Mode, Target};
 use reqwest::header::{self, HeaderMap, HeaderName};
 use reqwest::{Client, Response, StatusCode};
 use system::clock::Instant;
-use url::Url;
+use system::socket::SocketAddr;
+use url::{Position, Url};
 
+use crate::direct::DirectTarget;
 use crate::failure::Failure;
 use crate::options::{Options, PARAMETERS};
 use crate::remote::RemoteFile;
@@ -69,6 +71,8 @@ struct HttpSource {
     client: Client,
     url: Url,
     server: String,
+    /// The address that the first answer came from, without a redirect.
+    peer: OnceLock<Option<SocketAddr>>,
 }
 
 impl HttpSource {
@@ -77,7 +81,7 @@ impl HttpSource {
         let url = Url::parse(target.path.to_str().ok_or_else(wrong)?).map_err(|_| wrong())?;
         let host = url.host_str().ok_or_else(wrong)?;
         let server = format!("{host}:{}", url.port_or_known_default().unwrap_or_default());
-        Ok(HttpSource { client: runtime::client()?, url, server })
+        Ok(HttpSource { client: runtime::client()?, url, server, peer: OnceLock::new() })
     }
 
     async fn request(&self, range: Range<u64>, version: Option<String>) -> Result<Fetched, Failure> {
@@ -91,6 +95,7 @@ impl HttpSource {
         let begun = Instant::now();
         let response = request.send().await?;
         latency::note(&self.server, begun.elapsed());
+        self.peer.get_or_init(|| response.remote_addr().filter(|_| *response.url() == self.url));
         match response.status() {
             StatusCode::PARTIAL_CONTENT => partial(response, &range).await,
             StatusCode::OK => whole(response, &range, version.is_none()).await,
@@ -116,10 +121,22 @@ impl Source for HttpSource {
     fn name(&self) -> &str {
         self.url.as_str()
     }
+
+    /// Returns where the file is, unless there is a proxy between, or something that the client alone can do.
+    fn direct(&self) -> Option<DirectTarget> {
+        let url = &self.url;
+        let is_plain = url.scheme() == "http" && url.username().is_empty() && url.password().is_none();
+        let address = self.peer.get().copied().flatten().filter(|_| is_plain)?;
+        url.socket_addrs(|| None).ok()?.contains(&address).then(|| DirectTarget {
+            address,
+            path: url[Position::BeforePath..Position::AfterQuery].to_owned(),
+            host: url[Position::BeforeHost..Position::AfterPort].to_owned(),
+        })
+    }
 }
 
 /// Returns the header that makes a server refuse to answer from another version. Weak tags have none: the answer is compared.
-fn condition(version: &str) -> Option<(HeaderName, &str)> {
+pub(crate) fn condition(version: &str) -> Option<(HeaderName, &str)> {
     match version.split_once(' ') {
         Some(("tag", tag)) if !tag.starts_with("W/") => Some((header::IF_MATCH, tag)),
         Some(("time", time)) => Some((header::IF_UNMODIFIED_SINCE, time)),
@@ -128,7 +145,7 @@ fn condition(version: &str) -> Option<(HeaderName, &str)> {
 }
 
 /// Returns what names the content of an answer.
-fn version_of(headers: &HeaderMap) -> Option<String> {
+pub(crate) fn version_of(headers: &HeaderMap) -> Option<String> {
     let text = |name: HeaderName| headers.get(name)?.to_str().ok();
     let tag = text(header::ETAG).map(|tag| format!("tag {tag}"));
     tag.or_else(|| text(header::LAST_MODIFIED).map(|time| format!("time {time}")))
@@ -148,7 +165,7 @@ async fn partial(response: Response, range: &Range<u64>) -> Result<Fetched, Fail
 }
 
 /// Returns where the bytes of an answer start, and how many the whole file has: `bytes 0-99/1234`.
-fn content_range(headers: &HeaderMap) -> Option<(u64, u64)> {
+pub(crate) fn content_range(headers: &HeaderMap) -> Option<(u64, u64)> {
     let text = headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
     let (range, file_bytes) = text.strip_prefix("bytes ")?.split_once('/')?;
     Some((range.split_once('-')?.0.parse().ok()?, file_bytes.parse().ok()?))

@@ -7,10 +7,12 @@
 
 mod cache;
 mod collected;
+mod direct;
 mod failure;
 mod http;
 mod latency;
 mod options;
+mod planned;
 mod remote;
 mod runtime;
 mod segments;

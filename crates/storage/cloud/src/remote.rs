@@ -1,9 +1,10 @@
 //! A file that is read by ranges from far away.
 
-use std::collections::VecDeque;
+mod direct_reads;
+
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,9 +12,12 @@ use files::{File, Lock, RequestCounts, Sync};
 use system::sync::Mutex;
 use tokio::sync::Semaphore;
 
+use self::direct_reads::is_large;
 use crate::cache::CachedObject;
+use crate::direct::{self, Direct};
 use crate::failure::Failure;
 use crate::options::Options;
+use crate::planned::{GAP_BYTES, Part, Planned, even_parts, joined, parts};
 use crate::segments::{self, Purpose, Segment, Segments};
 use crate::source::{Fetched, Meter, Source, check_complete, fetch};
 use crate::{latency, runtime};
@@ -28,8 +32,6 @@ const PART_BYTES_NEAR: u64 = 1 << 20;
 const AHEAD_BYTES_NEAR: u64 = 8 << 20;
 /// Requests under way at the same time.
 const REQUESTS_MAX: usize = 16;
-/// Ranges nearer than this are fetched with one request: so much arrives in the time that one more request takes.
-const GAP_BYTES: u64 = 64 << 10;
 /// So few small ranges are fetched with what lies around them.
 const FEW: usize = 4;
 /// Metadata that a caller who reads on gets with one request at most.
@@ -59,6 +61,8 @@ struct RemoteState {
     slots: Semaphore,
     memory_bytes: u64,
     cached: Option<CachedObject>,
+    /// Connections of its own, where a near server allows them.
+    direct: OnceLock<Option<Direct>>,
 }
 
 /// Returns the bytes of the first request: usually superblock, root group and what else was created first.
@@ -94,13 +98,18 @@ impl RemoteFile {
             (Some(cache), Some(version)) => Some(cache.object(source.name(), version)?),
             _ => None,
         };
-        let slots = Semaphore::new(REQUESTS_MAX);
-        let segments = Mutex::new(segments);
-        let planned = Mutex::default();
-        let memory_bytes = options.memory_bytes;
-        let len = file_bytes;
-        let state =
-            RemoteState { source, meter, len, version, segments, planned, slots, memory_bytes, cached };
+        let state = RemoteState {
+            source,
+            meter,
+            len: file_bytes,
+            version,
+            segments: Mutex::new(segments),
+            planned: Mutex::default(),
+            slots: Semaphore::new(REQUESTS_MAX),
+            memory_bytes: options.memory_bytes,
+            cached,
+            direct: OnceLock::new(),
+        };
         Ok(RemoteFile { state: Arc::new(state) })
     }
 
@@ -149,9 +158,15 @@ impl RemoteFile {
         let bytes_max = self.state.ahead_bytes();
         let mut planned = self.state.planned.lock();
         let mut segments = self.state.segments.lock();
-        while segments.elements_bytes() < bytes_max {
-            let Some(part) = planned.next() else { break };
-            self.request_part(&mut segments, part)?;
+        while let Some(part) = planned.first() {
+            let direct = self.state.direct_for(part, &segments);
+            if direct.map_or_else(|| segments.elements_bytes() >= bytes_max, Direct::is_full) {
+                break;
+            }
+            let Some(Part { range, .. }) = planned.next() else { break };
+            if !direct.is_some_and(|direct| self.state.request_direct(direct, &range)) {
+                self.request_part(&mut segments, range)?;
+            }
         }
         Ok(())
     }
@@ -175,6 +190,16 @@ impl RemoteFile {
 }
 
 impl RemoteState {
+    /// Returns the requests that bring a range that was announced.
+    fn parts_of(&self, part: Part) -> Vec<Part> {
+        let Part { range, is_direct } = part;
+        let ranges: Vec<_> = match is_direct {
+            true => even_parts(range, direct::PART_BYTES).collect(),
+            false => parts(range, self.part_bytes()).collect(),
+        };
+        ranges.into_iter().map(|range| Part { range, is_direct }).collect()
+    }
+
     fn is_near(&self) -> bool {
         latency::of(self.source.server()).is_some_and(|usual| usual < NEAR)
     }
@@ -203,8 +228,7 @@ impl RemoteState {
             Purpose::Metadata => None,
             Purpose::Elements => self.slots.acquire().await.ok(),
         };
-        let (source, meter) = (self.source.clone(), self.meter.clone());
-        let fetched = fetch(source, meter, range.clone(), self.version.clone()).await?;
+        let fetched = self.fetch_by_client(range.clone()).await?;
         if fetched.file_bytes != self.len || fetched.version != self.version {
             return Err(Failure::changed());
         }
@@ -231,6 +255,8 @@ impl File for RemoteFile {
         let is_small = Self::is_small(buf.len() as u64);
         let (mut at, mut rest) = (offset, buf);
         let ahead_bytes = self.state.ahead_bytes();
+        let came = self.read_direct(at..end, rest)?;
+        (at, rest) = (at + came as u64, &mut rest[came..]);
         while at < end {
             match is_small {
                 true => self.request_metadata(at..end)?,
@@ -270,12 +296,15 @@ impl File for RemoteFile {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
-        let ranges = joined(ranges, self.state.len);
-        if ranges.len() <= FEW && ranges.iter().all(|range| Self::is_small(range.end - range.start)) {
+        let state = &*self.state;
+        let has_direct = state.direct().is_some();
+        let new: Vec<_> = ranges.iter().filter(|range| !state.is_announced(range)).cloned().collect();
+        let parts = joined(&new, state.len, |range| has_direct && is_large(range));
+        if parts.len() <= FEW && parts.iter().all(|part| Self::is_small(part.range.end - part.range.start)) {
             // Who reads little at a time often goes on next to it.
-            return ranges.into_iter().try_for_each(|range| self.request_metadata(range));
+            return parts.into_iter().try_for_each(|part| self.request_metadata(part.range));
         }
-        self.state.planned.lock().add(ranges, self.state.part_bytes());
+        state.planned.lock().add(parts.into_iter().flat_map(|part| state.parts_of(part)));
         self.request_planned()
     }
 
@@ -284,75 +313,5 @@ impl File for RemoteFile {
             ranges.iter().map(|(at, buf)| *at..at.saturating_add(buf.len() as u64)).collect();
         self.prefetch(&wanted)?;
         ranges.iter_mut().try_for_each(|(offset, buf)| self.read_at(*offset, buf))
-    }
-}
-
-/// Elements that will be read, in parts of one request each, as they were asked for.
-#[derive(Debug, Default)]
-struct Planned(VecDeque<Range<u64>>);
-
-impl Planned {
-    fn add(&mut self, ranges: Vec<Range<u64>>, part_bytes: u64) {
-        self.0.extend(ranges.into_iter().flat_map(|range| parts(range, part_bytes)));
-    }
-
-    fn next(&mut self) -> Option<Range<u64>> {
-        self.0.pop_front()
-    }
-
-    /// Forgets what is read without waiting for its turn: it would be fetched twice.
-    fn remove(&mut self, read: &Range<u64>) {
-        if self.0.iter().any(|part| part.start < read.end && read.start < part.end) {
-            let around =
-                |part: Range<u64>| [part.start..part.end.min(read.start), part.start.max(read.end)..part.end];
-            let rest = std::mem::take(&mut self.0).into_iter().flat_map(around);
-            self.0 = rest.filter(|part| part.start < part.end).collect();
-        }
-    }
-}
-
-/// Returns the parts of a range that are fetched with a request each.
-fn parts(range: Range<u64>, part_bytes: u64) -> impl Iterator<Item = Range<u64>> {
-    let starts = range.clone().step_by(part_bytes as usize);
-    starts.map(move |start| start..range.end.min(start + part_bytes))
-}
-
-/// Returns the ranges in order, those that lie near each other as one, within a file of `len` bytes.
-fn joined(ranges: &[Range<u64>], len: u64) -> Vec<Range<u64>> {
-    let mut sorted: Vec<_> = ranges.iter().map(|range| range.start..range.end.min(len)).collect();
-    sorted.retain(|range| range.start < range.end);
-    sorted.sort_unstable_by_key(|range| range.start);
-    let mut joined: Vec<Range<u64>> = Vec::with_capacity(sorted.len());
-    for range in sorted {
-        match joined.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(GAP_BYTES) => {
-                last.end = last.end.max(range.end);
-            }
-            _ => joined.push(range),
-        }
-    }
-    joined
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_near_each_other_are_one_request() {
-        let far = 10 * GAP_BYTES;
-        assert_eq!(joined(&[far..far + 5, 0..10, 20..30], 1 << 40), [0..30, far..far + 5]);
-        assert_eq!(joined(&[0..10, 5..7, far..far], 8), std::slice::from_ref(&(0..8)));
-    }
-
-    #[test]
-    fn what_was_read_is_not_planned_any_more() {
-        let mut planned = Planned::default();
-        planned.add(vec![0..PART_BYTES + 10, 2 * PART_BYTES..2 * PART_BYTES + 30], PART_BYTES);
-        planned.remove(&(5..PART_BYTES + 10));
-        planned.remove(&(2 * PART_BYTES + 10..2 * PART_BYTES + 20));
-        let rest: Vec<_> = std::iter::from_fn(|| planned.next()).collect();
-        let last = 2 * PART_BYTES;
-        assert_eq!(rest, [0..5, last..last + 10, last + 20..last + 30]);
     }
 }

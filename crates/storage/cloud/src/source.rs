@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::direct::DirectTarget;
 use crate::failure::Failure;
 
 /// A request that is under way.
@@ -47,6 +48,11 @@ pub(crate) trait Source: Send + Sync + std::fmt::Debug {
 
     /// Returns what names the object: no credentials, and the same in every process.
     fn name(&self) -> &str;
+
+    /// Returns where the object can be read without the HTTP client, once it was requested. Most cannot.
+    fn direct(&self) -> Option<DirectTarget> {
+        None
+    }
 }
 
 /// Requests and bytes of a remote file.
@@ -67,6 +73,12 @@ impl Meter {
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
+    pub(crate) fn note_request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+    pub(crate) fn note_bytes(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
 }
 
 /// Fetches a range, again after failures that may pass.
@@ -78,10 +90,10 @@ pub(crate) async fn fetch(
 ) -> Result<Fetched, Failure> {
     let mut attempt = 1;
     loop {
-        meter.requests.fetch_add(1, Ordering::Relaxed);
+        meter.note_request();
         match source.get(range.clone(), version.clone()).await {
             Ok(fetched) => {
-                meter.bytes.fetch_add(fetched.len(), Ordering::Relaxed);
+                meter.note_bytes(fetched.len());
                 return Ok(fetched);
             }
             Err(failure) if failure.is_transient() && attempt < ATTEMPTS_MAX => {

@@ -41,6 +41,8 @@ const RETRIES_MAX: usize = 6;
 pub(crate) struct StoredObject {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) key: Key,
+    /// The store compares numbers of generations, not tags, before it replaces an object.
+    pub(crate) has_generations: bool,
     server: String,
     name: String,
 }
@@ -96,6 +98,9 @@ fn client_options(is_plain: bool) -> ClientOptions {
 
 /// A kind of object store.
 trait Service {
+    /// [`StoredObject::has_generations`].
+    const HAS_GENERATIONS: bool = false;
+
     /// Returns the bucket and the path of the object. Other addresses than `SCHEME://BUCKET/KEY` may bring settings.
     fn place(url: &Url, settings: &mut Settings) -> Option<(String, String)> {
         let _ = settings;
@@ -152,6 +157,8 @@ impl Service for S3 {
 }
 
 impl Service for Google {
+    const HAS_GENERATIONS: bool = true;
+
     fn store(bucket: &str, settings: &Settings) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
         let mut builder = GoogleCloudStorageBuilder::from_env();
         if let Some(endpoint) = &settings.endpoint {
@@ -205,7 +212,8 @@ fn object_with<S: Service>(target: &Target<'_>, settings: Settings) -> io::Resul
         S::store(&bucket, &settings).map_err(|error| io::Error::from(Failure::of_settings(&error)))?;
     let endpoint = settings.endpoint.as_deref().unwrap_or("");
     let server = format!("{}://{bucket}@{endpoint}", url.scheme());
-    Ok(StoredObject { store, name: format!("{server}/{key}"), key, server })
+    let has_generations = S::HAS_GENERATIONS;
+    Ok(StoredObject { store, name: format!("{server}/{key}"), key, has_generations, server })
 }
 
 impl StoredObject {

@@ -21,6 +21,8 @@ enum Behaviour {
     Refuses,
     /// Breaks off every second answer.
     BreaksOff,
+    /// Serves one connection after the other, each for one request.
+    OneAtATime,
 }
 
 struct Server {
@@ -44,14 +46,17 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let server = shared.clone();
-                std::thread::spawn(move || while server.answer(&stream).is_some() {});
+                match behaviour {
+                    Behaviour::OneAtATime => drop(server.answer(&stream)),
+                    _ => drop(std::thread::spawn(move || while server.answer(&stream).is_some() {})),
+                }
             }
         });
         server
     }
 
-    fn replace(&self, bytes: Vec<u8>) {
-        *self.content.lock().unwrap() = (bytes, "\"two\"".to_owned());
+    fn replace(&self, bytes: Vec<u8>, tag: &str) {
+        *self.content.lock().unwrap() = (bytes, tag.to_owned());
     }
 
     fn requests(&self) -> usize {
@@ -168,13 +173,88 @@ fn what_is_announced_is_fetched_once_and_together() {
 }
 
 #[test]
+fn large_ranges_that_are_announced_are_read_in_any_order_and_in_part() {
+    let bytes = content(20_000_000);
+    for behaviour in [Behaviour::Ranges, Behaviour::Refuses, Behaviour::BreaksOff] {
+        let server = Server::start(bytes.clone(), behaviour);
+        let file = server.open().unwrap();
+        let ranges: Vec<Range<u64>> = (0..18).map(|n| 1_000_000 * n..1_000_000 * (n + 1)).collect();
+        file.prefetch(&ranges).unwrap();
+        for n in (0..18).step_by(2).chain((1..18).step_by(2).rev()) {
+            let (start, end) = (n * 1_000_000, (n + 1) * 1_000_000);
+            match n % 3 {
+                0 => assert_reads(&*file, &bytes, start..end),
+                // Some of it first, something is left out, and the rest later.
+                1 => {
+                    assert_reads(&*file, &bytes, start..start + 200_000);
+                    assert_reads(&*file, &bytes, start + 210_000..end);
+                }
+                _ => assert_reads(&*file, &bytes, start + 5..start + 900_000),
+            }
+        }
+        // One read of several requests.
+        assert_reads(&*file, &bytes, 100..19_999_999);
+    }
+}
+
+#[test]
+fn answers_that_wait_do_not_block_a_server_that_serves_one_connection_at_a_time() {
+    let bytes = content(40_000_000);
+    let server = Server::start(bytes.clone(), Behaviour::OneAtATime);
+    let file = server.open().unwrap();
+    file.prefetch(&[1_000_000..9_000_000, 10_000_000..18_000_000, 20_000_000..28_000_000]).unwrap();
+    assert_reads(&*file, &bytes, 39_000_000..39_000_100);
+    assert_reads(&*file, &bytes, 20_000_000..28_000_000);
+    assert_reads(&*file, &bytes, 1_000_000..9_000_000);
+}
+
+#[test]
+fn large_ranges_take_a_request_each_at_most() {
+    let bytes = content(20_000_000);
+    let server = Server::start(bytes.clone(), Behaviour::Ranges);
+    let file = server.open().unwrap();
+    let ranges: Vec<Range<u64>> = (1..19).map(|n| 1_000_000 * n..1_000_000 * (n + 1)).collect();
+    // Who announces twice gets it once.
+    file.prefetch(&ranges).unwrap();
+    file.prefetch(&ranges).unwrap();
+    for range in &ranges {
+        assert_reads(&*file, &bytes, range.start as usize..range.end as usize);
+    }
+    assert!(server.requests() <= 1 + ranges.len(), "{}", server.requests());
+    let counts = file.request_counts().unwrap();
+    assert_eq!(counts.requests, server.requests() as u64);
+    assert!(counts.bytes >= 18_000_000, "{counts:?}");
+}
+
+#[test]
+fn without_memory_every_byte_is_still_read() {
+    let bytes = content(6_000_000);
+    let server = Server::start(bytes.clone(), Behaviour::Ranges);
+    let file = server.open_with(&[("memory_bytes", "0")]).unwrap();
+    file.prefetch(&[0..2_000_000, 2_500_000..2_500_100, 3_000_000..6_000_000]).unwrap();
+    std::thread::scope(|scope| {
+        for start in [0, 1_000_000, 2_400_000, 3_000_000] {
+            let (file, bytes) = (&file, &bytes);
+            scope.spawn(move || {
+                (0..20)
+                    .for_each(|n| assert_reads(&**file, bytes, start + n * 50_000..start + n * 50_000 + 70));
+                assert_reads(&**file, bytes, start..start + 2_000_000);
+            });
+        }
+    });
+}
+
+#[test]
 fn a_file_that_is_replaced_is_an_error_and_no_mixture() {
     let server = Server::start(content(3_000_000), Behaviour::Ranges);
-    let file = server.open().unwrap();
-    server.replace(vec![1; 3_000_000]);
-    let error = file.read_at(2_000_000, &mut [0; 10]).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidData);
-    assert!(error.to_string().contains("replaced"), "{error}");
+    for (start, len) in [(2_000_000, 10), (1_000_000, 2_000_000)] {
+        server.replace(content(3_000_000), "\"one\"");
+        let file = server.open().unwrap();
+        server.replace(vec![1; 3_000_000], "\"two\"");
+        let error = file.read_at(start, &mut vec![0; len]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+        assert!(error.to_string().contains("replaced"), "{error}");
+    }
 }
 
 #[test]

@@ -9,12 +9,14 @@ pub(crate) mod transform;
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use hyperslab::extensions::SetVirtualView;
 use hyperslab::vol::model::datatype::Datatype;
 use hyperslab::vol::model::properties::Layout;
 use hyperslab::vol::model::text::from_path;
-use hyperslab::vol::{Allocation, Direction};
-use hyperslab::{ObjectKind, Token};
+use hyperslab::vol::{Allocation, Direction, VirtualView, call};
+use hyperslab::{Kind, ObjectKind, Token};
 
 use crate::api;
 use crate::arguments::{Out, Text, Values};
@@ -46,6 +48,7 @@ pub(crate) fn register_type(
 /// Remembers the access properties of a dataset that is opened, and lets them take effect.
 fn set_access(dataset: &ObjectHandle, mut access: DatasetAccessValues) -> Fallible<()> {
     set_prefixes(dataset, &mut access)?;
+    set_view(dataset, &access)?;
     if let Some(cache) = access.chunk_cache {
         // A connector without such a cache needs none.
         let _ = dataset.container().chunk_cache_set(dataset.token, cache.bytes as u64);
@@ -77,6 +80,20 @@ fn set_prefixes(dataset: &ObjectHandle, access: &mut DatasetAccessValues) -> Fal
         files.iter().for_each(|file| shared.rules.set_prefix(file, prefix));
     }
     Ok(())
+}
+
+/// Tells the file how far a virtual dataset reaches. Connectors without views have none to set.
+fn set_view(dataset: &ObjectHandle, access: &DatasetAccessValues) -> Fallible<()> {
+    let view = VirtualView { first_missing: access.virtual_first_missing, gap: access.virtual_printf_gap };
+    let has_views = &dataset.file.shared.rules.has_views;
+    if view == VirtualView::default() && !has_views.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    has_views.store(true, Ordering::Relaxed);
+    match call::<SetVirtualView>(&**dataset.container(), &SetVirtualView { dataset: dataset.token, view }) {
+        Err(error) if error.kind() == Kind::Unsupported => Ok(()),
+        done => Ok(done?),
+    }
 }
 
 fn open(id: hid_t, name: Text, dapl: hid_t) -> Fallible<hid_t> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use hyperslab::vol::model::text::{from_path, to_path};
 use hyperslab::vol::{Container, RawBytes, Resolver};
@@ -20,6 +21,8 @@ pub(crate) struct Rules {
     external_prefix: Option<String>,
     /// Prefixes that access properties of datasets ask for, by the name of the file that the dataset leads to.
     of_files: Mutex<HashMap<String, String>>,
+    /// Whether a view was set for a virtual dataset.
+    pub(crate) has_views: AtomicBool,
 }
 
 impl Rules {
@@ -30,6 +33,7 @@ impl Rules {
             virtual_prefix: text("HDF5_VDS_PREFIX"),
             external_prefix: text("HDF5_EXTFILE_PREFIX"),
             of_files: Mutex::default(),
+            has_views: AtomicBool::new(false),
         }
     }
 
@@ -40,8 +44,21 @@ impl Rules {
 
     /// Returns the prefix of a file: the one of the environment, or that of the dataset which leads there.
     fn prefix<'a>(&'a self, of_environment: &'a Option<String>, file: &str) -> Option<String> {
-        of_environment.clone().or_else(|| self.of_files.lock().get(file).cloned())
+        let of_dataset = || {
+            let of_files = self.of_files.lock();
+            let numbered = || of_files.iter().find(|(name, _)| is_numbered(name, file));
+            of_files.get(file).or_else(|| numbered().map(|(_, prefix)| prefix)).cloned()
+        };
+        of_environment.clone().or_else(of_dataset)
     }
+}
+
+/// Returns whether a file is one of a series: its name is `series` with a number in the place of each `%b`.
+fn is_numbered(series: &str, file: &str) -> bool {
+    let Some((start, rest)) = series.split_once("%b") else { return false };
+    let Some(numbered) = file.strip_prefix(start) else { return false };
+    let digits = numbered.bytes().take_while(u8::is_ascii_digit).count();
+    digits > 0 && rest.replace("%b", &numbered[..digits]) == numbered[digits..]
 }
 
 /// Returns the folder of a file.
@@ -49,10 +66,15 @@ fn folder_of(from: &str) -> PathBuf {
     to_path(from).parent().map(Path::to_owned).unwrap_or_default()
 }
 
-/// Returns a prefix with `${ORIGIN}` replaced by the folder of the file.
+/// Returns a prefix with `${ORIGIN}` replaced by the folder of the file, from the root on.
 pub(crate) fn with_origin(prefix: &str, from: &str) -> PathBuf {
     match prefix.strip_prefix("${ORIGIN}") {
-        Some(rest) => folder_of(from).join(rest.trim_start_matches('/')),
+        Some(rest) => {
+            let folder = folder_of(from);
+            let here = |folder: PathBuf| std::env::current_dir().unwrap_or_default().join(folder);
+            let folder = if folder.is_absolute() { folder } else { here(folder) };
+            folder.join(rest.trim_start_matches('/'))
+        }
         None => to_path(prefix).into_owned(),
     }
 }

@@ -81,13 +81,14 @@ impl std::ops::DerefMut for FileCreation {
     }
 }
 
-/// The values of a list, by its class. Creation lists of objects other than datasets have filters too, which nothing uses.
+/// The values of a list, by its class. Creation lists of committed datatypes and maps have filters
+/// too, which nothing uses.
 #[derive(Debug, Clone)]
 pub enum ListValues {
     None,
     Object(ObjectCreate, Vec<FilterSpec>),
-    Group(GroupCreate, Vec<FilterSpec>),
-    File(Box<FileCreation>, Vec<FilterSpec>),
+    Group(GroupCreate),
+    File(Box<FileCreation>),
     FileAccess(Box<FileAccessValues>),
     Dataset(Box<DatasetCreateValues>),
     DatasetAccess(Box<DatasetAccessValues>),
@@ -127,8 +128,8 @@ impl ListValues {
             Kind::ObjectCreate | Kind::DatatypeCreate | Kind::MapCreate => {
                 ListValues::Object(ObjectCreate::default(), Vec::new())
             }
-            Kind::GroupCreate => ListValues::Group(GroupCreate::default(), Vec::new()),
-            Kind::FileCreate => ListValues::File(Box::default(), Vec::new()),
+            Kind::GroupCreate => ListValues::Group(GroupCreate::default()),
+            Kind::FileCreate => ListValues::File(Box::default()),
             Kind::FileAccess | Kind::ReferenceAccess => ListValues::FileAccess(Box::default()),
             Kind::DatasetCreate => ListValues::Dataset(Box::default()),
             Kind::DatasetAccess => ListValues::DatasetAccess(Box::default()),
@@ -148,24 +149,24 @@ impl ListValues {
         /// Returns the values that creation lists of all objects have.
         object, object_ref -> ObjectCreate {
             ListValues::Object(object, _) => *object,
-            ListValues::Group(group, _) => group.object,
-            ListValues::File(file, _) => file.root.object,
+            ListValues::Group(group) => group.object,
+            ListValues::File(file) => file.root.object,
             ListValues::Dataset(dataset) => dataset.object,
         }
         /// Returns the filters.
         filters, filters_ref -> Vec<FilterSpec> {
             ListValues::Object(_, filters) => *filters,
-            ListValues::Group(_, filters) => *filters,
-            ListValues::File(_, filters) => *filters,
+            ListValues::Group(group) => group.filters,
+            ListValues::File(file) => file.root.filters,
             ListValues::Dataset(dataset) => dataset.filters,
         }
         /// Returns the values of groups.
         group, group_ref -> GroupCreate {
-            ListValues::Group(group, _) => *group,
-            ListValues::File(file, _) => file.root,
+            ListValues::Group(group) => *group,
+            ListValues::File(file) => file.root,
         }
         /// Returns the values of files.
-        file, file_ref -> FileCreation { ListValues::File(file, _) => **file, }
+        file, file_ref -> FileCreation { ListValues::File(file) => **file, }
         /// Returns the values of access to files.
         access, access_ref -> FileAccessValues { ListValues::FileAccess(access) => **access, }
         /// Returns the values of datasets.

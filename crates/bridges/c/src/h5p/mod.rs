@@ -174,11 +174,11 @@ macro_rules! registrations {
 registrations! {
     /// Returns a new list with these values.
     register_file_create FileCreate(values::FileCreateValues),
-        |values| ListValues::File(Box::new(FileCreation::new(values)), Vec::new());
+        |values| ListValues::File(Box::new(FileCreation::new(values)));
     /// Returns a new list with these values.
     register_file_access FileAccess(values::FileAccessValues), |values| ListValues::FileAccess(Box::new(values));
     /// Returns a new list with these values.
-    register_group_create GroupCreate(values::GroupCreateValues), |values| ListValues::Group(values, Vec::new());
+    register_group_create GroupCreate(values::GroupCreateValues), ListValues::Group;
     /// Returns a new list with these values.
     register_dataset_create DatasetCreate(values::DatasetCreateValues), |values| ListValues::Dataset(Box::new(values));
     /// Returns a new list with these values.

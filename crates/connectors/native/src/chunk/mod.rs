@@ -64,7 +64,7 @@ pub(crate) fn read(file: &File, dataset: &Dataset, selection: &Selection, into: 
         LayoutProperty::External(list) => plain::external(file, dataset, list, selection, into),
         LayoutProperty::Virtual(mappings) => {
             fill(dataset, into);
-            sources::of(dataset, mappings).read(file, selection, into)
+            sources::of(file, dataset, mappings).read(file, selection, into)
         }
         _ => read_stored(file, dataset, selection, into),
     }

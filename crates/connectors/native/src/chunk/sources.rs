@@ -6,22 +6,26 @@ use algorithms::virtual_dataset::{SourceContainer, Sources, VirtualDataset};
 use model::convert::Conversions;
 use model::properties::{Layout as LayoutProperty, VirtualMapping};
 use model::{Error, Result};
-use vol::VirtualView;
 
 use crate::container::NativeContainer;
 use crate::file::File;
 use crate::object::dataset::Dataset;
 
 /// Returns a dataset as a virtual one, or `None` if it is not virtual.
-pub(crate) fn virtual_dataset(dataset: &Dataset) -> Option<VirtualDataset<'_>> {
+pub(crate) fn virtual_dataset<'a>(file: &File, dataset: &'a Dataset) -> Option<VirtualDataset<'a>> {
     match &dataset.info.create.layout {
-        LayoutProperty::Virtual(mappings) => Some(of(dataset, mappings)),
+        LayoutProperty::Virtual(mappings) => Some(of(file, dataset, mappings)),
         _ => None,
     }
 }
 
-pub(crate) fn of<'a>(dataset: &'a Dataset, mappings: &'a [VirtualMapping]) -> VirtualDataset<'a> {
-    VirtualDataset { datatype: &dataset.info.datatype, space: &dataset.info.space, mappings }
+pub(crate) fn of<'a>(
+    file: &File,
+    dataset: &'a Dataset,
+    mappings: &'a [VirtualMapping],
+) -> VirtualDataset<'a> {
+    let view = file.virtual_views.of(dataset.address);
+    VirtualDataset { datatype: &dataset.info.datatype, space: &dataset.info.space, mappings, view }
 }
 
 impl Sources for File {
@@ -45,10 +49,6 @@ impl Sources for File {
             "." => Ok(SourceContainer::OwnHandle(another_handle(self)?)),
             name => self.source_to_change(name).map(SourceContainer::Other),
         }
-    }
-
-    fn view(&self) -> VirtualView {
-        self.virtual_view
     }
 
     fn link_traversals_max(&self) -> u32 {

@@ -73,7 +73,7 @@ fn write_outside(c: &NativeContainer, writes: &[OpWrite<'_>], outside: &[Token])
 fn plan_outside(c: &NativeContainer, op: &OpWrite<'_>) -> Result<ExternalTarget> {
     let (view, dataset) = c.dataset(op.dataset)?;
     check_elements(&dataset, op)?;
-    match sources::virtual_dataset(&dataset) {
+    match sources::virtual_dataset(view.file, &dataset) {
         Some(found) => found.plan_write(view.file, op.selection).map(ExternalTarget::Virtual),
         None => Ok(ExternalTarget::External(dataset)),
     }

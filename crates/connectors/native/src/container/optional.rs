@@ -15,6 +15,7 @@ use crate::statistics::{
     self, FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests,
 };
 use crate::stored_chunk::StoredChunk;
+use crate::virtual_views::SetVirtualView;
 
 /// Chooses whether committed elements of a dataset are overwritten where they are (`docs/durability.md`): the extension
 /// `native.overwrite_in_place`.
@@ -78,6 +79,9 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
         })
         .on::<PageBufferStatistics>(|()| page_buffering::statistics(&c.open_file()?.store))
         .on::<ResetPageBufferStatistics>(|()| page_buffering::reset(&c.open_file()?.store))
+        .on::<SetVirtualView>(|set| {
+            c.open_file().map(|file| file.virtual_views.set(address(set.dataset), set.view))
+        })
         .on::<OverwriteInPlace>(|choice| {
             let at = address(choice.dataset);
             c.change(Scope::Objects(&[at]), |writer| writer.set_in_place(at, choice.is_in_place))

@@ -159,7 +159,8 @@ fn fill_element(fill: &Fill, datatype: &Datatype) -> Option<Vec<u8>> {
     }
 }
 
-fn filters_of(file: &Reader, header: &Header) -> Result<Vec<FilterSpec>> {
+/// Returns the filters of a dataset's chunks, or of the heap of a group's links.
+pub(crate) fn filters_of(file: &Reader, header: &Header) -> Result<Vec<FilterSpec>> {
     match header.message(kind::FILTERS) {
         Some(message) => filters::decode(&header::body(file, message)?.0),
         None => Ok(Vec::new()),

@@ -136,6 +136,7 @@ pub(crate) fn creation(file: &Reader, header: &Header) -> Result<GroupCreate> {
         (create.entries_expected, create.name_bytes_expected) =
             (info.entries_expected, info.name_bytes_expected);
     }
+    create.filters = super::dataset::filters_of(file, header)?;
     if let Style::New(info) = style(file, header)? {
         create.link_order = match (info.order_tracked, info.order_indexed) {
             (_, true) => CreationOrder::Indexed,

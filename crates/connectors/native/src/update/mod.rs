@@ -23,6 +23,7 @@ pub(crate) mod symbol_table;
 mod tests;
 
 use files::DataKind;
+use filters::Registry;
 use model::Result;
 
 use crate::format::{Address, Sizes};
@@ -31,6 +32,9 @@ use crate::txn::PublishOrder;
 /// The bytes of a file while they change.
 pub(crate) trait Blocks {
     fn sizes(&self) -> Sizes;
+
+    /// Returns the filters that blocks can have.
+    fn filters(&self) -> &Registry;
 
     /// Returns bytes as they are now, with all changes.
     fn read(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>>;

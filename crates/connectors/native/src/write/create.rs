@@ -1,14 +1,17 @@
 //! New files: a superblock and a root group.
 
 use files::{DataKind, DriverBlock, Handle};
-use model::properties::{self, CreationOrder, FileCreate, GroupCreate, ObjectCreate, SpaceStrategy};
+use model::properties::{
+    self, CreationOrder, FileCreate, FilterSpec, GroupCreate, ObjectCreate, SpaceStrategy,
+};
 use model::{Error, Result};
 use vol::LibVersion;
 
-use super::versions;
+use super::versions::{self, Versions};
 use crate::format::btree1::{Kind, Node};
 use crate::format::encode::btree1::group_key;
 use crate::format::encode::driver_info as encode_driver;
+use crate::format::encode::filters as encode_filters;
 use crate::format::encode::group as encode_group;
 use crate::format::encode::local_heap::Segment;
 use crate::format::encode::shared as encode_shared;
@@ -62,7 +65,12 @@ pub(crate) fn create_file(file: &Handle, create: &FileCreate, low: LibVersion) -
 
 /// Returns whether the root group has a symbol table.
 fn is_old(create: &FileCreate, low: LibVersion) -> bool {
-    low == LibVersion::Earliest && create.root.link_order == CreationOrder::Untracked
+    low == LibVersion::Earliest && is_old_style(&create.root)
+}
+
+/// Returns whether a group can have a symbol table, as before HDF5 1.8.
+pub(super) fn is_old_style(create: &GroupCreate) -> bool {
+    create.link_order == CreationOrder::Untracked && create.filters.is_empty()
 }
 
 fn superblock_version(create: &FileCreate, low: LibVersion, is_old: bool) -> u8 {
@@ -219,8 +227,12 @@ impl<'a> NewFile<'a> {
 
     fn root(&mut self) -> Result<()> {
         let root = &self.create.root;
-        let prefix = versions::prefix(self.low.max(LibVersion::V18), &root.object, GROUP_CAPACITY_BYTES);
-        let messages = group_messages(root, self.superblock.sizes)?;
+        let filters = filters_message(&root.filters, Versions { low: self.low, high: self.low }.filters())?;
+        let capacity =
+            GROUP_CAPACITY_BYTES + filters.as_ref().map_or(0, |message| message.body.len() as u64 + 8);
+        let prefix = versions::prefix(self.low.max(LibVersion::V18), &root.object, capacity);
+        let mut messages = group_messages(root, self.superblock.sizes)?;
+        messages.extend(filters);
         self.superblock.root = self.place(prefix.first_block_bytes(), DataKind::ObjectHeader);
         self.blocks.push((self.superblock.root, prefix.encode_first_block(&messages)?));
         Ok(())
@@ -278,6 +290,15 @@ pub(super) fn group_messages(create: &GroupCreate, sizes: Sizes) -> Result<Vec<M
     let body = encode_group::link_info(&info, sizes)?;
     let link_info = Message { kind: kind::LINK_INFO, flags: 0, creation_order: None, body };
     Ok(vec![link_info, group_info_message(create)?])
+}
+
+/// Returns the message that says which filters the heap of a group's links has, if it has some.
+pub(super) fn filters_message(filters: &[FilterSpec], version: u8) -> Result<Option<Message>> {
+    if filters.is_empty() {
+        return Ok(None);
+    }
+    let body = encode_filters::encode(filters, version)?;
+    Ok(Some(Message { kind: kind::FILTERS, flags: 1, creation_order: None, body }))
 }
 
 pub(super) fn group_info_message(create: &GroupCreate) -> Result<Message> {

@@ -1,15 +1,17 @@
 //! Groups and links.
 
 use model::link::check_name;
-use model::properties::{CreationOrder, GroupCreate};
+use model::properties::{CreationOrder, FilterSpec, GroupCreate};
 use model::{Error, Link, LinkTarget, ObjectKind, Result, Token};
 use vol::{LinkLocation, OpLinkMove};
 
-use super::Writer;
 use super::cached_object::CachedObject;
-use super::create::{GROUP_CAPACITY_BYTES, OLD_GROUP_CAPACITY_BYTES, group_info_message};
+use super::create::{
+    GROUP_CAPACITY_BYTES, OLD_GROUP_CAPACITY_BYTES, filters_message, group_info_message, is_old_style,
+};
 use super::object_cache::ObjectCache;
 use super::parts::Links;
+use super::{Writer, pipeline};
 use crate::format::Address;
 
 /// Link classes below are the library's own.
@@ -17,7 +19,8 @@ const USER_CLASS_MIN: u8 = 65;
 
 impl Writer {
     pub(crate) fn group_create(&mut self, create: &GroupCreate) -> Result<Address> {
-        let is_old = self.versions.makes_old_groups() && create.link_order == CreationOrder::Untracked;
+        let is_old = self.versions.makes_old_groups() && is_old_style(create);
+        let filters = self.group_filters(create)?;
         let capacity = if is_old { OLD_GROUP_CAPACITY_BYTES } else { GROUP_CAPACITY_BYTES };
         let mut cached = CachedObject::new(
             &mut self.storage,
@@ -28,11 +31,24 @@ impl Writer {
         );
         if !is_old {
             cached.messages.push(group_info_message(create)?);
+            cached.messages.extend(filters_message(&filters, self.versions.filters())?);
         }
         cached.links = Some(Links::new(create, is_old));
         // A symbol table is each group's own, and older headers say how many links lead to them.
         cached.empty_group = (!is_old && cached.prefix.version == 2).then(|| create.clone());
         Ok(self.objects.adopt(cached))
+    }
+
+    /// Returns the filters of a new group's links, with their names. Those that must be applied have to be there.
+    fn group_filters(&self, create: &GroupCreate) -> Result<Vec<FilterSpec>> {
+        let failed = |e| Error::unsupported("create group").with("problem", e);
+        let named = |filter: &FilterSpec| {
+            if !filter.optional {
+                self.reader.registry.get(filter.id).map_err(failed)?;
+            }
+            Ok(pipeline::with_name(&self.reader, filter))
+        };
+        create.filters.iter().map(named).collect()
     }
 
     pub(crate) fn link_create(&mut self, place: &LinkLocation, target: LinkTarget) -> Result<()> {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use files::{DataKind, PageKind};
+use filters::Registry;
 use model::{Error, Kind, Result, Within};
 use vol::Durability;
 
@@ -24,6 +25,8 @@ use crate::update::Blocks;
 pub(crate) struct Storage {
     pub(crate) sizes: Sizes,
     pub(crate) tree_k: TreeK,
+    /// Filters that heaps of links can have.
+    registry: Registry,
     /// Most bytes of one block of metadata.
     block_bytes_max: u64,
     pub(super) allocator: Allocator,
@@ -119,6 +122,7 @@ impl Storage {
         Storage {
             sizes: superblock.sizes,
             tree_k: reader.tree_k,
+            registry: reader.registry.clone(),
             block_bytes_max: limits.metadata_bytes_max,
             allocator: Allocator { space, is_swmr: false, gate: reader.gate.clone(), limbo: VecDeque::new() },
             transaction: Transaction { store, superblock, is_changed: false, generation: 1 },
@@ -328,6 +332,10 @@ impl Transaction {
 impl Blocks for Storage {
     fn sizes(&self) -> Sizes {
         self.sizes
+    }
+
+    fn filters(&self) -> &Registry {
+        &self.registry
     }
 
     fn read(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>> {

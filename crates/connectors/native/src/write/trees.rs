@@ -1,6 +1,7 @@
 //! Heaps and trees built whole from what they shall hold: simpler than growing them, and always packed.
 
 use files::DataKind;
+use model::properties::FilterSpec;
 use model::{Error, Result};
 
 use super::storage::Storage;
@@ -9,7 +10,9 @@ use crate::format::btree1::{ChunkKey, Kind, Node};
 use crate::format::btree2::{BTree2, Child};
 use crate::format::encode::btree2::Root;
 use crate::format::encode::fractal_heap::Client;
-use crate::format::fractal_heap::{Child as HeapChild, Counts, FractalHeap, ObjectId};
+use crate::format::fractal_heap::{Child as HeapChild, FractalHeap, ObjectId};
+use crate::update::Blocks;
+use crate::update::fractal_heap::{filtered, numbered_record};
 
 /// Bytes of a node of a version 2 B-tree for links, attributes and huge objects.
 const NODE_BYTES: u32 = 512;
@@ -25,23 +28,25 @@ struct Direct {
     offset: u64,
     bytes: u64,
     body: Vec<u8>,
-    address: Address,
+    child: HeapChild,
 }
 
 impl Storage {
-    /// Returns a fractal heap with these objects.
-    pub(crate) fn build_heap(&mut self, client: Client, objects: &[Vec<u8>]) -> Result<BuiltHeap> {
-        let sizes = self.sizes;
-        let mut heap = FractalHeap::empty(client, sizes);
-        let address = self.allocate(FractalHeap::header_bytes(sizes), DataKind::ObjectHeader);
+    /// Returns a fractal heap with these objects, whose blocks go through filters if there are some.
+    pub(crate) fn build_heap(
+        &mut self,
+        client: Client,
+        filters: &[FilterSpec],
+        objects: &[Vec<u8>],
+    ) -> Result<BuiltHeap> {
+        let mut heap = FractalHeap::empty(client, filters.to_vec(), self.sizes);
+        let address = self.allocate(heap.encode()?.len() as u64, DataKind::ObjectHeader);
         let mut ids = Vec::with_capacity(objects.len());
         let mut directs: Vec<Direct> = Vec::new();
         let mut huge = Vec::new();
         for object in objects {
             ids.push(match object.len() {
-                n if n > heap.managed_bytes_max as usize => {
-                    self.store_huge(object, &mut huge, &mut heap.counts)?
-                }
+                n if n > heap.managed_bytes_max as usize => self.store_huge(object, &mut huge, &mut heap)?,
                 n if n <= heap.tiny_bytes_max() => {
                     heap.counts.tiny_bytes += n as u64;
                     heap.counts.tiny_objects += 1;
@@ -55,7 +60,9 @@ impl Storage {
         self.store_directs(&mut heap, address, &mut directs)?;
         if !huge.is_empty() {
             heap.huge_id_last = huge.len() as u64;
-            heap.huge_tree = Some(self.build_btree2(1, 24, &huge)?);
+            let kind = if filters.is_empty() { 1 } else { 2 };
+            let record_bytes = huge.first().map_or(0, Vec::len) as u16;
+            heap.huge_tree = Some(self.build_btree2(kind, record_bytes, &huge)?);
         }
         self.write(address, &heap.encode()?)?;
         Ok(BuiltHeap { address, ids })
@@ -65,20 +72,15 @@ impl Storage {
         &mut self,
         object: &[u8],
         records: &mut Vec<Vec<u8>>,
-        counts: &mut Counts,
+        heap: &mut FractalHeap,
     ) -> Result<ObjectId> {
-        let at = self.allocate(object.len() as u64, DataKind::Raw);
-        self.write(at, object)?;
-        counts.huge_bytes += object.len() as u64;
-        counts.huge_objects += 1;
+        let (bytes, stored) = filtered::apply(Blocks::filters(self), heap, object)?;
+        let at = self.allocate(bytes.len() as u64, DataKind::Raw);
+        self.write(at, &bytes)?;
+        heap.counts.huge_bytes += object.len() as u64;
+        heap.counts.huge_objects += 1;
         let key = records.len() as u64 + 1;
-        let mut record = Vec::new();
-        for (value, width) in
-            [(at.0, self.sizes.offset), (object.len() as u64, self.sizes.length), (key, self.sizes.length)]
-        {
-            record.extend_from_slice(&value.to_le_bytes()[..width]);
-        }
-        records.push(record);
+        records.push(numbered_record(at, stored, object.len() as u64, key, self.sizes));
         Ok(ObjectId::HugeIndirect { key })
     }
 
@@ -90,16 +92,18 @@ impl Storage {
     ) -> Result<()> {
         let used: u64 = directs.iter().map(|d| d.body.len() as u64).sum();
         for direct in directs.iter_mut() {
-            direct.address = self.allocate(direct.bytes, DataKind::LocalHeap);
             let mut body = std::mem::take(&mut direct.body);
             body.resize(direct.bytes as usize - heap.direct_prefix_bytes(), 0);
             let block = heap.encode_direct(address, direct.offset, &body)?;
-            self.write(direct.address, &block)?;
+            let (block, stored) = filtered::apply(Blocks::filters(self), heap, &block)?;
+            let at = self.allocate(block.len() as u64, DataKind::LocalHeap);
+            self.write(at, &block)?;
+            direct.child = HeapChild { address: Some(at), stored };
             heap.counts.allocated_bytes += direct.bytes;
         }
         let Some(last) = directs.last() else { return Ok(()) };
         if directs.len() == 1 && last.offset == 0 {
-            heap.root = Some(last.address);
+            (heap.root, heap.root_stored) = (last.child.address, last.child.stored);
             heap.counts.managed_bytes = heap.start_bytes;
             heap.counts.free_bytes = heap.start_bytes - heap.direct_prefix_bytes() as u64 - used;
             return Ok(());
@@ -130,14 +134,15 @@ impl Storage {
             for _ in 0..heap.width {
                 // They are in the order of their offsets.
                 let first = directs[directs.partition_point(|d| d.offset < offset)..].first();
-                let child = match first.filter(|d| d.offset < offset + bytes) {
-                    None => None,
-                    Some(direct) if row < heap.direct_rows() => Some(direct.address),
+                children.push(match first.filter(|d| d.offset < offset + bytes) {
+                    None => HeapChild { address: None, stored: None },
+                    Some(direct) if row < heap.direct_rows() => direct.child,
                     Some(_) => {
-                        Some(self.store_indirect(heap, address, directs, offset, heap.rows_of(bytes))?)
+                        let table =
+                            self.store_indirect(heap, address, directs, offset, heap.rows_of(bytes))?;
+                        HeapChild { address: Some(table), stored: None }
                     }
-                };
-                children.push(HeapChild { address: child, stored: None });
+                });
                 offset += bytes;
             }
         }
@@ -286,7 +291,8 @@ fn place(heap: &FractalHeap, directs: &mut Vec<Direct>, object: &[u8]) -> Result
         loop {
             let bytes = block_bytes_at(heap, offset)?;
             if prefix + object.len() as u64 <= bytes {
-                directs.push(Direct { offset, bytes, body: Vec::new(), address: Address(0) });
+                let child = HeapChild { address: None, stored: None };
+                directs.push(Direct { offset, bytes, body: Vec::new(), child });
                 break;
             }
             offset += bytes;

@@ -4,9 +4,11 @@
 
 mod allocation;
 mod bounds;
+mod cache_control;
 mod cache_image;
 mod commits;
 mod edges;
+mod group_filters;
 mod in_place;
 mod life;
 mod listings;

@@ -33,6 +33,7 @@ usage: hyperslab copy [OPTIONS] SOURCE TARGET
       --filter [PATHS:]FILTER
                      other filters, as for `hyperslab repack`; may be given more than once
       --overwrite    replace a TARGET that is there
+      --if-absent    leave a TARGET that is there as it is; without this, it is an error
       --resume       keep what is done when the copy is stopped, in TARGET.partial or TARGET, with notes in
                      TARGET.resume; and go on from there the next time
       --strict       fail where TARGET cannot hold something; otherwise it is named, and the rest is copied
@@ -48,6 +49,7 @@ struct Arguments {
     changes: Vec<Change>,
     parents: bool,
     overwrite: bool,
+    if_absent: bool,
     resume: bool,
     strict: bool,
 }
@@ -73,6 +75,7 @@ fn parse(args: &[String]) -> Result<Arguments> {
             "--filter" => found.changes.push(Change::filter(&value(word, &mut rest)?)?),
             "-p" | "--parents" => found.parents = true,
             "--overwrite" => found.overwrite = true,
+            "--if-absent" => found.if_absent = true,
             "--resume" => found.resume = true,
             "--strict" => found.strict = true,
             _ if word.starts_with('-') => return Err(Error::invalid("read arguments").with("option", word)),
@@ -89,14 +92,19 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let arguments = match parse(args) {
-        Ok(arguments) if arguments.containers.len() == 2 => arguments,
+        Ok(arguments) if arguments.containers.len() == 2 && !(arguments.overwrite && arguments.if_absent) => {
+            arguments
+        }
         Err(error) if error.operation() == "read filter" => return report("copy", Err(error)),
         _ => {
             eprint!("{USAGE}");
             return ExitCode::FAILURE;
         }
     };
-    report("copy", copy(&arguments))
+    match copy(&arguments) {
+        Err(error) if arguments.if_absent && error.kind() == Kind::Exists => ExitCode::SUCCESS,
+        done => report("copy", done),
+    }
 }
 
 /// Says what went wrong, if anything did.

@@ -113,6 +113,9 @@ fn a_container_that_is_replaced_is_gone_only_when_the_new_one_is_there() {
         done(&["copy", &a, &location]);
         let again = hyperslab(&["copy", &b, &location]);
         assert!(!again.status.success() && text(&again.stderr).contains("--overwrite"), "{target}");
+        done(&["copy", "--if-absent", &b, &location]);
+        done(&["diff", &a, &location]);
+        assert!(!hyperslab(&["copy", "--if-absent", "--overwrite", &b, &location]).status.success());
         done(&["copy", "--overwrite", &b, &location]);
         done(&["diff", &b, &location]);
         remove(&path);

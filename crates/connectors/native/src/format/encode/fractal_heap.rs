@@ -1,5 +1,6 @@
 //! Fractal heaps: header, blocks, heap IDs (format spec III.G).
 
+use model::properties::FilterSpec;
 use model::{Error, Result};
 
 use super::super::fractal_heap::{Child, Counts, FractalHeap, ObjectId};
@@ -21,7 +22,7 @@ pub(crate) enum Client {
 
 impl FractalHeap {
     /// Returns a heap without objects, as libhdf5 makes it for this client but for the size of its blocks.
-    pub(crate) fn empty(client: Client, sizes: Sizes) -> Self {
+    pub(crate) fn empty(client: Client, filters: Vec<FilterSpec>, sizes: Sizes) -> Self {
         let (id_bytes, start_bytes, heap_bits) = match client {
             Client::Links => (7, 512, 32),
             Client::Attributes => (8, 1024, 40),
@@ -44,7 +45,7 @@ impl FractalHeap {
             root: None,
             root_rows: 0,
             root_stored: None,
-            filters: Vec::new(),
+            filters,
             filters_version: 2,
         }
     }

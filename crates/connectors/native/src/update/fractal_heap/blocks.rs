@@ -4,9 +4,9 @@ use files::DataKind;
 use model::{Context, Error, Result};
 
 use super::geometry::{self, Extent};
-use super::{CLEAN_BLOCKS_MAX, Heap};
+use super::{CLEAN_BLOCKS_MAX, Heap, filtered};
 use crate::format::Address;
-use crate::format::fractal_heap::Child;
+use crate::format::fractal_heap::{Child, Stored};
 use crate::txn::PublishOrder;
 use crate::update::Blocks;
 
@@ -23,9 +23,13 @@ pub(super) struct Table {
 #[derive(Debug)]
 pub(super) struct Direct {
     at: Address,
+    /// How it is stored where the heap has filters.
+    stored: Option<Stored>,
     parent: BlockParent,
     pub(super) bytes: Vec<u8>,
     pub(super) is_changed: bool,
+    /// Whether something that was written leads to its place.
+    is_written: bool,
 }
 
 /// The pointer to a block.
@@ -37,6 +41,13 @@ enum BlockParent {
         table: u64,
         entry: usize,
     },
+}
+
+impl Direct {
+    /// Returns the number of bytes in the file.
+    fn file_bytes(&self) -> u64 {
+        self.stored.map_or(self.bytes.len() as u64, |stored| stored.bytes)
+    }
 }
 
 const NOTHING: Child = Child { address: None, stored: None };
@@ -57,26 +68,35 @@ impl Heap {
 
     fn read_direct(&mut self, blocks: &dyn Blocks, extent: Extent) -> Result<Direct> {
         let parent = self.parent_of(blocks, extent.start)?;
-        let at = self.child(parent).ok_or_else(|| missing(extent.start))?;
-        let bytes = blocks.read(at, extent.bytes, "fractal heap direct block")?;
+        let Child { address, stored } = self.child(parent);
+        let at = address.ok_or_else(|| missing(extent.start))?;
+        let file_bytes = stored.map_or(extent.bytes, |stored| stored.bytes);
+        let mut bytes = blocks.read(at, file_bytes, "fractal heap direct block")?;
+        if let Some(stored) = stored {
+            let raw = (bytes, stored.filter_mask);
+            bytes = filtered::undo(blocks.filters(), &self.header, raw, extent.bytes)?;
+        }
         self.header.check_direct(&bytes, self.at, extent.start).during_at("read direct block", at.0)?;
-        Ok(Direct { at, parent, bytes, is_changed: false })
+        Ok(Direct { at, stored, parent, bytes, is_changed: false, is_written: true })
     }
 
-    fn child(&self, parent: BlockParent) -> Option<Address> {
+    fn child(&self, parent: BlockParent) -> Child {
         match parent {
-            BlockParent::Header => self.header.root,
-            BlockParent::Entry { table, entry } => self.tables.get(&table)?.children.get(entry)?.address,
+            BlockParent::Header => Child { address: self.header.root, stored: self.header.root_stored },
+            BlockParent::Entry { table, entry } => {
+                let table = self.tables.get(&table);
+                table.and_then(|table| table.children.get(entry)).copied().unwrap_or(NOTHING)
+            }
         }
     }
 
-    fn set_child(&mut self, parent: BlockParent, at: Address) -> Result<()> {
+    fn set_child(&mut self, parent: BlockParent, at: Address, stored: Option<Stored>) -> Result<()> {
         match parent {
-            BlockParent::Header => self.header.root = Some(at),
+            BlockParent::Header => (self.header.root, self.header.root_stored) = (Some(at), stored),
             BlockParent::Entry { table, entry } => {
                 let table = self.tables.get_mut(&table).ok_or_else(|| missing(table))?;
                 let child = table.children.get_mut(entry).ok_or_else(|| missing(entry as u64))?;
-                (*child, table.is_changed) = (Child { address: Some(at), stored: None }, true);
+                (*child, table.is_changed) = (Child { address: Some(at), stored }, true);
             }
         }
         Ok(())
@@ -104,7 +124,7 @@ impl Heap {
         if self.tables.contains_key(&start) {
             return Ok(());
         }
-        let at = self.child(parent).ok_or_else(|| missing(start))?;
+        let at = self.child(parent).address.ok_or_else(|| missing(start))?;
         let bytes = blocks.read(at, self.header.indirect_bytes(rows), "fractal heap indirect block")?;
         let children =
             self.header.indirect(&bytes, self.at, start, rows).during_at("read indirect block", at.0)?;
@@ -128,14 +148,18 @@ impl Heap {
             (None, 0) => self.start_with_block(),
             _ => self.parent_for(blocks, extent)?,
         };
-        if self.child(parent).is_some() {
+        if self.child(parent).address.is_some() {
             return Err(Error::corrupt("insert in fractal heap").with("offset of next block", extent.start));
         }
         let at = blocks.allocate(extent.bytes, DataKind::LocalHeap);
-        self.set_child(parent, at)?;
+        // Where there are filters it moves when it is stored, and its size is known.
+        let is_filtered = !self.header.filters.is_empty();
+        let stored = is_filtered.then_some(Stored { bytes: extent.bytes, filter_mask: 0 });
+        self.set_child(parent, at, stored)?;
         let body = vec![0; (extent.bytes - prefix) as usize];
         let bytes = self.header.encode_direct(self.at, extent.start, &body)?;
-        self.directs.insert(extent.start, Direct { at, parent, bytes, is_changed: true });
+        self.directs
+            .insert(extent.start, Direct { at, stored, parent, bytes, is_changed: true, is_written: false });
         let counts = &mut self.header.counts;
         counts.allocated_bytes = counts.allocated_bytes.saturating_add(extent.bytes);
         self.sections.add(extent.start + prefix, extent.bytes - prefix)
@@ -160,7 +184,7 @@ impl Heap {
         let (mut start, mut rows) = (0, u64::from(self.header.root_rows));
         let mut parent = BlockParent::Header;
         loop {
-            match self.child(parent) {
+            match self.child(parent).address {
                 Some(_) => self.read_table(blocks, parent, start, rows)?,
                 None => self.add_table(blocks, parent, start, rows)?,
             }
@@ -182,7 +206,7 @@ impl Heap {
         rows: u64,
     ) -> Result<()> {
         let at = blocks.allocate(self.header.indirect_bytes(rows), DataKind::ObjectHeader);
-        self.set_child(parent, at)?;
+        self.set_child(parent, at, None)?;
         let children = vec![NOTHING; (rows * self.header.width) as usize];
         self.tables.insert(start, Table { at, rows, children, is_changed: true });
         Ok(())
@@ -201,7 +225,7 @@ impl Heap {
         match (self.header.root, before) {
             (None, _) => self.header.counts.free_bytes = geometry::object_bytes(&self.header, rows),
             (Some(root), 0) => {
-                children[0].address = Some(root);
+                children[0] = Child { address: Some(root), stored: self.header.root_stored };
                 self.count_rows(before, rows);
                 if let Some(direct) = self.directs.get_mut(&0) {
                     direct.parent = BlockParent::Entry { table: 0, entry: 0 };
@@ -217,7 +241,7 @@ impl Heap {
         }
         let at = blocks.allocate(self.header.indirect_bytes(rows), DataKind::ObjectHeader);
         self.header.root_rows = u16::try_from(rows).map_err(|_| Error::limit("insert in fractal heap"))?;
-        self.header.root = Some(at);
+        (self.header.root, self.header.root_stored) = (Some(at), None);
         self.header.counts.managed_bytes = geometry::row_start(&self.header, rows)?;
         self.tables.insert(0, Table { at, rows, children, is_changed: true });
         Ok(())
@@ -236,16 +260,41 @@ impl Heap {
             self.directs.iter().filter(|(_, direct)| direct.is_changed).map(|(start, _)| *start).collect();
         for start in changed {
             let direct = self.directs.get_mut(&start).ok_or_else(|| missing(start))?;
-            let at = blocks.relocate(direct.at, direct.bytes.len() as u64, DataKind::LocalHeap);
             self.header.seal_direct(&mut direct.bytes)?;
-            blocks.write(at, &direct.bytes, PublishOrder::First)?;
-            let (old, parent) = (std::mem::replace(&mut direct.at, at), direct.parent);
-            direct.is_changed = false;
-            if old != at {
-                self.set_child(parent, at)?;
+            let (bytes, stored) = filtered::apply(blocks.filters(), &self.header, &direct.bytes)?;
+            let (old, before, len) = (direct.at, direct.file_bytes(), bytes.len() as u64);
+            let at = match len == before {
+                true => blocks.relocate(old, len, DataKind::LocalHeap),
+                false => blocks.allocate(len, DataKind::LocalHeap),
+            };
+            if len != before && direct.is_written && blocks.is_fresh(old, before) {
+                self.outdated.push((blocks.generation(), old, before));
+            } else if len != before {
+                blocks.release(old, before);
+            }
+            blocks.write(at, &bytes, PublishOrder::First)?;
+            let (parent, is_moved) = (direct.parent, (direct.at, direct.stored) != (at, stored));
+            (direct.at, direct.stored) = (at, stored);
+            (direct.is_changed, direct.is_written) = (false, true);
+            if is_moved {
+                self.set_child(parent, at, stored)?;
             }
         }
         Ok(())
+    }
+
+    /// Gives up space that only a table of before the last commit could lead to.
+    pub(super) fn release_outdated(&mut self, blocks: &mut dyn Blocks) {
+        let outdated = std::mem::take(&mut self.outdated).into_iter();
+        let (now, later) = outdated.partition::<Vec<_>, _>(|(written, ..)| blocks.is_committed(*written));
+        self.outdated = later;
+        now.into_iter().for_each(|(_, at, len)| blocks.release(at, len));
+    }
+
+    /// Returns filtered blocks that are not used any more, and wait for a commit.
+    #[cfg(test)]
+    pub(crate) fn outdated(&self) -> impl Iterator<Item = (Address, u64)> {
+        self.outdated.iter().map(|(_, at, len)| (*at, *len))
     }
 
     /// Writes the indirect blocks that changed, where they are.

@@ -6,17 +6,21 @@
 //! So a heap that removed something stays in use until the commit; opened anew before it, it would believe that space free.
 
 mod blocks;
+pub(crate) mod filtered;
 mod free;
 mod geometry;
 mod huge;
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
+use model::properties::FilterSpec;
 use model::{Context, Error, Result};
 
 use self::blocks::{Direct, Table};
 use self::free::{FreeSpace, Sections};
 use self::huge::Huge;
+pub(crate) use self::huge::numbered_record;
 use super::Blocks;
 use crate::format::Address;
 #[cfg(test)]
@@ -40,30 +44,30 @@ pub(crate) struct Heap {
     sections: Sections,
     free_space: FreeSpace,
     huge: Huge,
+    /// Filtered blocks that moved since they were first written, with the commit that they were written for.
+    outdated: Vec<(u64, Address, u64)>,
 }
 
 impl Heap {
     /// Returns a heap without objects. Its header is written by [`Heap::finish`].
     #[cfg(test)]
-    pub(crate) fn new(client: Client, blocks: &mut dyn Blocks) -> Result<Self> {
-        let header = FractalHeap::empty(client, blocks.sizes());
+    pub(crate) fn new(client: Client, filters: Vec<FilterSpec>, blocks: &mut dyn Blocks) -> Result<Self> {
+        let header = FractalHeap::empty(client, filters, blocks.sizes());
         check_geometry(&header)?;
-        let at = blocks.allocate(FractalHeap::header_bytes(header.sizes), files::DataKind::ObjectHeader);
+        let at = blocks.allocate(header.encode()?.len() as u64, files::DataKind::ObjectHeader);
         Ok(Heap { is_changed: true, ..Self::over(at, header) })
     }
 
     /// Returns the heap whose header is at `at`.
     ///
     /// # Errors
-    /// Returns `Error::Unsupported` for heaps whose blocks are filtered.
+    /// Returns `Error::Unsupported` for heaps with blocks of unusual sizes.
     pub(crate) fn open(blocks: &dyn Blocks, at: Address) -> Result<Self> {
         let sizes = blocks.sizes();
         let start = blocks.read(at, FractalHeap::header_bytes(sizes), "fractal heap header")?;
-        let bytes = FractalHeap::header_bytes_of(&start, sizes)?;
-        if bytes > start.len() as u64 {
-            return Err(Error::unsupported("change fractal heap").with("problem", "filtered blocks"));
-        }
-        let header = FractalHeap::decode(&start, sizes).during_at("open fractal heap", at.0)?;
+        let whole = FractalHeap::header_bytes_of(&start, sizes)?;
+        let bytes = blocks.read(at, whole, "fractal heap header")?;
+        let header = FractalHeap::decode(&bytes, sizes).during_at("open fractal heap", at.0)?;
         check_geometry(&header)?;
         let mut heap = Self::over(at, header);
         heap.read_free_space(blocks)?;
@@ -80,6 +84,7 @@ impl Heap {
             sections: Sections::default(),
             free_space: FreeSpace::default(),
             huge: Huge::default(),
+            outdated: Vec::new(),
         }
     }
 
@@ -183,12 +188,13 @@ impl Heap {
 
     /// Returns whether something was removed that leaves the file only with the next commit but one, and a [`Heap::finish`] before it.
     pub(crate) fn has_pending_removals(&self) -> bool {
-        self.huge.has_pending()
+        self.huge.has_pending() || !self.outdated.is_empty()
     }
 
     /// Writes every changed block once, and the header in place.
     pub(crate) fn finish(&mut self, blocks: &mut dyn Blocks) -> Result<()> {
         self.remove_pending_huge(blocks)?;
+        self.release_outdated(blocks);
         if !self.is_changed {
             return Ok(());
         }
@@ -207,7 +213,9 @@ impl Heap {
 fn check_geometry(header: &FractalHeap) -> Result<()> {
     let prefix = header.direct_prefix_bytes() as u64;
     let holds = u64::from(header.managed_bytes_max) + prefix <= header.direct_bytes_max;
-    match holds && header.start_bytes > prefix && header.sizes.length > 2 && header.heap_bits < 64 {
+    let is_small = header.filters.is_empty() || header.direct_bytes_max <= filtered::FILTERED_BYTES_MAX;
+    match holds && is_small && header.start_bytes > prefix && header.sizes.length > 2 && header.heap_bits < 64
+    {
         true => Ok(()),
         false => Err(Error::unsupported("change fractal heap").with("problem", "geometry of blocks")),
     }

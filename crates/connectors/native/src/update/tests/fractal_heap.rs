@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use filters::pipeline::stages;
+use model::properties::FilterSpec;
+
 use super::btree2::{check_blocks, walk};
 use super::{Memory, Random};
 use crate::format::encode::fractal_heap::Client;
-use crate::format::fractal_heap::{FractalHeap, ObjectId};
+use crate::format::fractal_heap::{Child, FractalHeap, ObjectId};
 use crate::format::free_space::Manager;
 use crate::format::{Address, Sizes};
 use crate::update::Blocks;
@@ -21,15 +24,18 @@ struct Found {
 fn header_of(blocks: &dyn Blocks, at: Address) -> FractalHeap {
     let sizes = blocks.sizes();
     let bytes = blocks.read(at, FractalHeap::header_bytes(sizes), "header").unwrap();
+    let bytes = blocks.read(at, FractalHeap::header_bytes_of(&bytes, sizes).unwrap(), "header").unwrap();
     FractalHeap::decode(&bytes, sizes).unwrap()
 }
 
 /// Walks a heap, and checks all of its blocks.
 fn survey(blocks: &dyn Blocks, at: Address) -> Found {
     let (h, sizes) = (header_of(blocks, at), blocks.sizes());
-    let mut found = Found { blocks: vec![(at, FractalHeap::header_bytes(sizes))], ..Found::default() };
+    let header_bytes = h.encode().unwrap().len() as u64;
+    let mut found = Found { blocks: vec![(at, header_bytes)], ..Found::default() };
+    let root = Child { address: h.root, stored: h.root_stored };
     match h.root {
-        Some(root) if h.root_rows == 0 => direct(blocks, (&h, at), root, (0, h.start_bytes), &mut found),
+        Some(_) if h.root_rows == 0 => direct(blocks, (&h, at), root, (0, h.start_bytes), &mut found),
         Some(root) => table(blocks, (&h, at), root, (0, u64::from(h.root_rows)), &mut found),
         None => {}
     }
@@ -57,13 +63,19 @@ fn survey(blocks: &dyn Blocks, at: Address) -> Found {
 fn direct(
     blocks: &dyn Blocks,
     (h, heap): (&FractalHeap, Address),
-    at: Address,
+    child: Child,
     place: (u64, u64),
     found: &mut Found,
 ) {
-    let bytes = blocks.read(at, place.1, "direct block").unwrap();
+    let (at, file_bytes) = (child.address.unwrap(), child.stored.map_or(place.1, |stored| stored.bytes));
+    let mut bytes = blocks.read(at, file_bytes, "direct block").unwrap();
+    if let Some(stored) = child.stored {
+        let len = place.1 as usize;
+        let decoded = blocks.filters().decode(&stages(&h.filters), stored.filter_mask, bytes, len, len);
+        bytes = decoded.unwrap();
+    }
     h.check_direct(&bytes, heap, place.0).unwrap();
-    found.blocks.push((at, place.1));
+    found.blocks.push((at, file_bytes));
     found.direct_bytes += place.1;
 }
 
@@ -82,7 +94,7 @@ fn table(
         let row = i as u64 / h.width;
         let bytes = h.row_bytes(row).unwrap();
         match child.address {
-            Some(at) if row < h.direct_rows() => direct(blocks, (h, heap), at, (offset, bytes), found),
+            Some(_) if row < h.direct_rows() => direct(blocks, (h, heap), *child, (offset, bytes), found),
             Some(at) => table(blocks, (h, heap), at, (offset, h.rows_of(bytes)), found),
             None => {}
         }
@@ -102,8 +114,14 @@ fn capacity(h: &FractalHeap, rows: u64) -> u64 {
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn check(memory: &Memory, at: Address, model: &Model, pending_huge: usize) {
+    check_with(memory, at, model, (pending_huge, Vec::new()));
+}
+
+/// Checks a heap with huge objects and blocks that wait for a commit to be removed.
+fn check_with(memory: &Memory, at: Address, model: &Model, pending: (usize, Vec<(Address, u64)>)) {
     let (h, found) = (header_of(memory, at), survey(memory, at));
-    check_blocks(memory, found.blocks);
+    let (pending_huge, outdated) = pending;
+    check_blocks(memory, [found.blocks, outdated].concat());
     let mut used = 0;
     let (mut managed, mut huge, mut tiny) = (0, 0, 0);
     for (id, object) in model {
@@ -152,9 +170,13 @@ fn object(random: &mut Random, largest: u64) -> Vec<u8> {
 }
 
 fn churn(seed: u64, client: Client, sizes: Sizes, steps: u64) {
+    churn_filtered(seed, client, Vec::new(), sizes, steps);
+}
+
+fn churn_filtered(seed: u64, client: Client, filters: Vec<FilterSpec>, sizes: Sizes, steps: u64) {
     let mut random = Random(seed);
     let mut memory = Memory::new(sizes);
-    let mut heap = Heap::new(client, &mut memory).unwrap();
+    let mut heap = Heap::new(client, filters, &mut memory).unwrap();
     let at = heap.address();
     let (mut model, mut committed) = (Model::new(), Model::new());
     let mut pending_huge = 0;
@@ -177,7 +199,7 @@ fn churn(seed: u64, client: Client, sizes: Sizes, steps: u64) {
         }
         if random.below(25) == 0 {
             heap.finish(&mut memory).unwrap();
-            check(&memory, at, &model, pending_huge);
+            check_with(&memory, at, &model, (pending_huge, heap.outdated().collect()));
             // Whatever is published of this commit, the last one's objects are there.
             if !committed.is_empty() && random.below(3) == 0 {
                 for count in 0..=memory.in_place.len() {
@@ -189,9 +211,9 @@ fn churn(seed: u64, client: Client, sizes: Sizes, steps: u64) {
                 committed = model.clone();
                 heap.finish(&mut memory).unwrap();
                 pending_huge = 0;
-                check(&memory, at, &model, 0);
+                check_with(&memory, at, &model, (0, heap.outdated().collect()));
                 memory.commit();
-                if random.below(2) == 0 {
+                if heap.outdated().next().is_none() && random.below(2) == 0 {
                     heap = Heap::open(&memory, at).unwrap();
                 }
             }
@@ -210,6 +232,17 @@ fn random_changes_are_those_of_a_map() {
 }
 
 #[test]
+fn random_changes_of_filtered_heaps_are_those_of_a_map() {
+    let filter = |id, values| FilterSpec { id, name: None, optional: true, values };
+    for seed in 0..3 {
+        churn_filtered(seed, Client::Links, vec![filter(1, vec![6])], WIDE, 1500);
+        // Checksums make blocks larger.
+        let both = vec![filter(1, vec![1]), filter(3, vec![])];
+        churn_filtered(seed, Client::Attributes, both, Sizes { offset: 4, length: 4 }, 1500);
+    }
+}
+
+#[test]
 fn narrow_addresses_and_lengths() {
     churn(1, Client::Links, Sizes { offset: 4, length: 4 }, 1500);
     // IDs of 8 bytes say where a huge object is.
@@ -219,7 +252,7 @@ fn narrow_addresses_and_lengths() {
 #[test]
 fn a_heap_grows_to_tables_of_tables() {
     let mut memory = Memory::default();
-    let mut heap = Heap::new(Client::Links, &mut memory).unwrap();
+    let mut heap = Heap::new(Client::Links, Vec::new(), &mut memory).unwrap();
     let at = heap.address();
     let mut model = Model::new();
     for i in 0..3000u32 {
@@ -239,7 +272,7 @@ fn a_heap_grows_to_tables_of_tables() {
 #[test]
 fn one_object_more_costs_one_block() {
     let mut memory = Memory::default();
-    let mut heap = Heap::new(Client::Links, &mut memory).unwrap();
+    let mut heap = Heap::new(Client::Links, Vec::new(), &mut memory).unwrap();
     let at = heap.address();
     for _ in 0..20_000 {
         heap.insert(&mut memory, &[1; 30]).unwrap();
@@ -263,7 +296,7 @@ fn one_object_more_costs_one_block() {
 #[test]
 fn removed_space_is_used_again_after_a_commit() {
     let mut memory = Memory::default();
-    let mut heap = Heap::new(Client::Attributes, &mut memory).unwrap();
+    let mut heap = Heap::new(Client::Attributes, Vec::new(), &mut memory).unwrap();
     let at = heap.address();
     let mut ids: Vec<Vec<u8>> = (0..500).map(|_| heap.insert(&mut memory, &[2; 90]).unwrap()).collect();
     heap.finish(&mut memory).unwrap();
@@ -289,7 +322,7 @@ fn removed_space_is_used_again_after_a_commit() {
 #[test]
 fn a_heap_without_free_bytes_has_no_manager() {
     let mut memory = Memory::default();
-    let mut heap = Heap::new(Client::Links, &mut memory).unwrap();
+    let mut heap = Heap::new(Client::Links, Vec::new(), &mut memory).unwrap();
     let at = heap.address();
     heap.insert(&mut memory, &[1; 100]).unwrap();
     heap.finish(&mut memory).unwrap();
@@ -306,7 +339,7 @@ fn a_heap_without_free_bytes_has_no_manager() {
 #[test]
 fn wrong_ids_are_errors() {
     let mut memory = Memory::default();
-    let mut heap = Heap::new(Client::Links, &mut memory).unwrap();
+    let mut heap = Heap::new(Client::Links, Vec::new(), &mut memory).unwrap();
     let id = heap.insert(&mut memory, &[1; 30]).unwrap();
     for wrong in [
         [0, 0, 0, 0, 0, 30, 0],

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use files::DataKind;
+use filters::Registry;
 use model::{Error, Result};
 
 use crate::format::{Address, Sizes};
@@ -31,6 +32,7 @@ pub(crate) struct Memory {
     pub(crate) writes: u64,
     /// Bytes at the start that came from elsewhere.
     loaded: u64,
+    registry: Registry,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +60,7 @@ impl Memory {
             in_place: Vec::new(),
             writes: 0,
             loaded: 0,
+            registry: Registry::default(),
         }
     }
 
@@ -157,6 +160,10 @@ impl Memory {
 impl Blocks for Memory {
     fn sizes(&self) -> Sizes {
         self.sizes
+    }
+
+    fn filters(&self) -> &Registry {
+        &self.registry
     }
 
     fn read(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>> {

@@ -340,7 +340,7 @@ fn build_dense(
     writing: &mut Writing<'_>,
 ) -> Result<Dense> {
     let storage = &mut *writing.storage;
-    let heap = storage.build_heap(Client::Attributes, bodies)?;
+    let heap = storage.build_heap(Client::Attributes, &[], bodies)?;
     let (names, orders) = attribute_records(list, heap.ids.as_chunks().0);
     let name_tree = storage.build_btree2(8, 17, &names)?;
     let order_tree = if indexed { Some(storage.build_btree2(9, 13, &orders)?) } else { None };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::properties::{CreationOrder, GroupCreate, PhaseChange};
+use model::properties::{CreationOrder, FilterSpec, GroupCreate, PhaseChange};
 use model::{Error, Link, LinkTarget, Result, text};
 
 use super::super::create::group_info_message;
@@ -42,6 +42,8 @@ pub(crate) struct Links {
     pub(crate) order: CreationOrder,
     pub(crate) next: i64,
     phase: PhaseChange,
+    /// Filters of the heap that many of them are stored in.
+    filters: Vec<FilterSpec>,
     /// They are kept in a symbol table, as before HDF5 1.8.
     is_old: bool,
     /// The group's header has no group info message.
@@ -52,7 +54,15 @@ impl Links {
     /// Returns the links of a new group.
     pub(crate) fn new(create: &GroupCreate, is_old: bool) -> HeaderPart<Links> {
         let (order, phase) = (create.link_order, create.link_phase);
-        let links = Links { is_loaded: true, order, phase, is_old, lacks_info: is_old, ..Links::default() };
+        let links = Links {
+            is_loaded: true,
+            order,
+            phase,
+            filters: create.filters.clone(),
+            is_old,
+            lacks_info: is_old,
+            ..Links::default()
+        };
         HeaderPart::new(links)
     }
 
@@ -68,6 +78,7 @@ impl Links {
             is_loaded: true,
             order: create.link_order,
             phase: create.link_phase,
+            filters: create.filters,
             is_old: matches!(style, Style::Old(_)),
             lacks_info: header.message(kind::GROUP_INFO).is_none(),
             ..Links::default()
@@ -289,7 +300,7 @@ impl Links {
         let (sizes, links) = (writing.storage.sizes, self.links.sorted());
         let bodies = links.iter().map(|l| encode_link::encode(l, sizes)).collect::<Result<Vec<_>>>()?;
         if is_dense(self.count, self.phase, was_dense) || bodies.iter().any(|b| b.len() > MESSAGE_BYTES_MAX) {
-            let dense = build_dense(&links, &bodies, self.info(), writing)?;
+            let dense = build_dense(&links, &bodies, (self.info(), &self.filters), writing)?;
             return self.set_dense(dense, writing);
         }
         let mut in_order: Vec<_> = links.into_iter().zip(bodies).collect();
@@ -339,11 +350,11 @@ fn change(dense: &Dense, changes: &Changes, writing: &mut Writing<'_>) -> Result
 fn build_dense(
     links: &[&Link],
     bodies: &[Vec<u8>],
-    info: LinkInfo,
+    (info, filters): (LinkInfo, &[FilterSpec]),
     writing: &mut Writing<'_>,
 ) -> Result<Dense> {
     let storage = &mut *writing.storage;
-    let heap = storage.build_heap(Client::Links, bodies)?;
+    let heap = storage.build_heap(Client::Links, filters, bodies)?;
     let (ids, _) = heap.ids.as_chunks();
     let name_tree = storage.build_btree2(5, 11, &name_records(links, ids))?;
     let order_tree = match info.order_indexed {

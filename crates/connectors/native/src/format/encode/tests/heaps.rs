@@ -219,7 +219,7 @@ fn wide_lengths() -> impl Strategy<Value = Sizes> {
 }
 
 fn heap(client: Client, sizes: Sizes, filtered: bool) -> FractalHeap {
-    let mut heap = FractalHeap::empty(client, sizes);
+    let mut heap = FractalHeap::empty(client, Vec::new(), sizes);
     if filtered {
         let deflate = model::properties::FilterSpec { id: 1, name: None, optional: true, values: vec![6] };
         heap.filters = vec![deflate];
@@ -230,7 +230,7 @@ fn heap(client: Client, sizes: Sizes, filtered: bool) -> FractalHeap {
 #[test]
 fn two_byte_lengths_cannot_hold_a_fractal_heap() {
     let sizes = Sizes { offset: 2, length: 2 };
-    assert!(FractalHeap::empty(Client::Links, sizes).encode().is_err());
+    assert!(FractalHeap::empty(Client::Links, Vec::new(), sizes).encode().is_err());
 }
 
 #[test]
