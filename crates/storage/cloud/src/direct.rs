@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
+use system::clock::Instant;
 use system::socket::{SocketAddr, TcpStream};
 use system::sync::Mutex;
 
@@ -34,6 +35,8 @@ const BUFFER_BYTES: usize = 4 << 10;
 /// How long a near server may take to accept a connection, or to go on with an answer. One that takes longer may serve one
 /// connection at a time, and wait until an answer is read that waits here.
 pub(crate) const STALLED: Duration = Duration::from_secs(2);
+/// How long one read may take in all, though something of it comes all the time: it is a part at most.
+const READ_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// A file on a server that is asked without the HTTP client.
 #[derive(Debug, Clone)]
@@ -45,7 +48,23 @@ pub(crate) struct DirectTarget {
     pub(crate) host: String,
 }
 
-type Connection = BufReader<TcpStream>;
+type Connection = BufReader<BoundedStream>;
+
+/// A stream whose reads fail from some time on.
+#[derive(Debug)]
+struct BoundedStream {
+    stream: TcpStream,
+    until: Instant,
+}
+
+impl Read for BoundedStream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match Instant::now() >= self.until {
+            true => Err(io::ErrorKind::TimedOut.into()),
+            false => self.stream.read(into),
+        }
+    }
+}
 
 /// An answer that was requested. Its bytes up to `at` were read.
 #[derive(Debug)]
@@ -152,7 +171,7 @@ impl Direct {
     fn send(&self, range: &Range<u64>) -> io::Result<Connection> {
         let request = self.head_of_request(range);
         let send = |mut connection: Connection| {
-            connection.get_mut().write_all(request.as_bytes()).map(|()| connection)
+            connection.get_mut().stream.write_all(request.as_bytes()).map(|()| connection)
         };
         // The server may have closed a connection that was idle.
         let idle = self.idle.lock().pop();
@@ -171,6 +190,7 @@ impl Direct {
 
     /// Reads what an answer has at `offset`, and returns how many bytes came. The rest of it waits for the next reader.
     pub(crate) fn read(&self, mut answer: Answer, offset: u64, into: &mut [u8]) -> usize {
+        answer.connection.get_mut().until = Instant::now() + READ_TIME_MAX;
         if !self.has_head(&mut answer) || !answer.skip_to(offset) {
             return 0;
         }
@@ -228,7 +248,7 @@ fn connect(address: SocketAddr) -> io::Result<Connection> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(STALLED))?;
     stream.set_write_timeout(Some(STALLED))?;
-    Ok(BufReader::with_capacity(BUFFER_BYTES, stream))
+    Ok(BufReader::with_capacity(BUFFER_BYTES, BoundedStream { stream, until: Instant::now() }))
 }
 
 /// Returns how many bytes came before the end, and whether it was a failure that ended them.

@@ -135,3 +135,12 @@ fn a_request_names_range_and_version() {
     );
     assert!(request.ends_with("\r\n\r\n"));
 }
+
+#[test]
+fn a_read_that_takes_too_long_in_all_is_given_up() {
+    let direct = serve("one");
+    assert!(direct.request(0..1000));
+    let mut answer = direct.take(0).unwrap();
+    answer.connection.get_mut().until = Instant::now();
+    assert!(!direct.has_head(&mut answer) && !direct.is_usable());
+}
