@@ -1,5 +1,6 @@
 //! The table of all flushes as it is read: the entries of one dataset at a time, which the look-up table leads to.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,8 +30,33 @@ pub(crate) struct Merged {
     selections: Mutex<Vec<(u64, Arc<[Run]>)>>,
 }
 
+/// The selections of one record. Each is decoded once, however often entries of a forged record change between many.
+#[derive(Default)]
+struct RecordSelections {
+    by_start: HashMap<u64, Arc<[Run]>>,
+    runs: u64,
+}
+
 fn corrupt(problem: &str) -> Error {
     Error::corrupt("read log metadata table").with("problem", problem)
+}
+
+impl RecordSelections {
+    fn get(
+        &mut self,
+        at: u64,
+        limits: &Limits,
+        decode: impl FnOnce() -> Result<Arc<[Run]>>,
+    ) -> Result<Arc<[Run]>> {
+        if let Some(runs) = self.by_start.get(&at) {
+            return Ok(runs.clone());
+        }
+        let runs = decode()?;
+        self.runs = self.runs.saturating_add(runs.len() as u64);
+        self.runs.within(limits.entries_max, "runs of a logged dataset")?;
+        self.by_start.insert(at, runs.clone());
+        Ok(runs)
+    }
 }
 
 impl Merged {
@@ -121,11 +147,11 @@ impl Merged {
     /// Returns the entries of a record of version 3.
     fn record(&self, dataset: u64, start: u64, file: &Posix, limits: &Limits) -> Result<Vec<Entry>> {
         let found = v3::record(&self.frame(start, file, limits)?, dataset)?;
-        let mut entries = Vec::with_capacity(found.len());
+        let (mut entries, mut selections) = (Vec::with_capacity(found.len()), RecordSelections::default());
         for entry in found {
             let at = start.checked_sub(entry.distance).filter(|_| entry.distance > 0);
             let at = at.ok_or_else(|| corrupt("a selection that is not before its record"))?;
-            let runs = self.selection(at, file, limits)?;
+            let runs = selections.get(at, limits, || self.selection(at, file, limits))?;
             entries.push(Entry {
                 dataset,
                 coded: entry.coded,
@@ -156,5 +182,29 @@ impl Merged {
             1 => Ok(Table::decode_all(&self.table.all(file, limits)?, limits)?.names),
             _ => v3::names(&self.frame(v3::HEADER_BYTES, file, limits)?),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Kind;
+
+    use super::*;
+
+    #[test]
+    fn selections_of_a_record_are_decoded_once_and_within_bounds() {
+        let mut limits = Limits::default();
+        limits.entries_max = 100;
+        let runs: Arc<[Run]> = vec![Run { offset: 0, len: 1 }; 30].into();
+        let (mut selections, mut decoded) = (RecordSelections::default(), 0);
+        for at in (0..3).cycle().take(1000) {
+            let decode = || {
+                decoded += 1;
+                Ok(runs.clone())
+            };
+            selections.get(at, &limits, decode).unwrap();
+        }
+        assert_eq!(decoded, 3);
+        assert_eq!(selections.get(3, &limits, || Ok(runs.clone())).unwrap_err().kind(), Kind::Limit);
     }
 }
