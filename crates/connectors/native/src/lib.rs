@@ -30,7 +30,6 @@ mod pages;
 mod placement;
 mod reader;
 mod recover;
-mod removals;
 mod repartition;
 mod replica;
 mod space;

@@ -4,8 +4,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::removals::Stamp;
-use crate::stamped_cache::StampedCache;
+use crate::stamped_cache::{Stamp, StampedCache};
 use crate::store::ByBytes;
 
 /// Bytes of a page. Small, because a look-up in a large file touches single structures all over it.
