@@ -15,7 +15,7 @@ import pytest
 
 boto3 = pytest.importorskip("boto3")
 pytest.importorskip("moto")
-pytest.importorskip("flask", reason="moto has no server")
+pytest.importorskip("flask_cors", reason="moto has no server")
 
 
 def free_port():
