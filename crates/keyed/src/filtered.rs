@@ -52,9 +52,9 @@ impl<C: Chunks> Elements<'_, C> {
         from: &[u8],
     ) -> Result<()> {
         filters::pipeline::check(self.filters, dataset.filters())?;
-        let is_whole =
-            |part: &&ChunkPart| part.elements() == dataset.inside(&part.start).iter().product::<u64>();
-        let (whole, partial): (Vec<&ChunkPart>, Vec<&ChunkPart>) = parts.iter().partition(is_whole);
+        let is_concurrent = self.chunks.is_concurrent();
+        let (whole, partial): (Vec<&ChunkPart>, Vec<&ChunkPart>) =
+            parts.iter().partition(|part| replaces_chunk(dataset, part, is_concurrent));
         let starts: Vec<&[u64]> = whole.iter().map(|part| &part.start[..]).collect();
         let bytes = shared_bytes(self.filters, dataset, from.len());
         let made = map(whole, bytes, |part| filtered(self.filters, dataset, part, from))?;
@@ -69,7 +69,7 @@ impl<C: Chunks> Elements<'_, C> {
             if let Some(chunk) = cache.change(id, &part.start) {
                 put_runs(dataset, part, from, chunk);
             }
-            if self.chunks.is_concurrent() {
+            if is_concurrent {
                 cache.note(id, &part.start, &part.runs);
             }
             cache.trim(self.chunks, self.filters)?.into_iter().for_each(|id| self.listings.changed(id));
@@ -135,6 +135,16 @@ pub(crate) fn applied(
     }
     let (bytes, mask) = filters::pipeline::apply(registry, dataset.filters(), chunk)?;
     Ok((mask, bytes))
+}
+
+/// Returns whether a write replaces all elements of a chunk. What is outside of the extent does not count, unless other
+/// processes write too: they may have grown the extent, and written there.
+fn replaces_chunk(dataset: &Dataset, part: &ChunkPart, is_concurrent: bool) -> bool {
+    let all = match is_concurrent {
+        true => dataset.chunk_elements(),
+        false => dataset.inside(&part.start).iter().product(),
+    };
+    part.elements() == all
 }
 
 fn put_runs(dataset: &Dataset, part: &ChunkPart, from: &[u8], chunk: &mut [u8]) {

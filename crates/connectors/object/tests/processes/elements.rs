@@ -158,3 +158,61 @@ fn a_dataset_that_four_processes_grow_has_all_their_rows() {
         assert_eq!(found, (1..=rows).collect::<Vec<_>>());
     });
 }
+
+/// Writes one row of a dataset, and commits.
+fn write_row(c: &dyn Container, dataset: Token, row: u64) {
+    let selection = Selection::block(&[row], &[1]).unwrap();
+    c.dataset_write(&[OpWrite { dataset, selection: &selection, from: &(row + 1).to_le_bytes() }]).unwrap();
+    c.commit(Durability::Full).unwrap();
+}
+
+/// Waits until another process grew a dataset.
+fn wait_for_extent(c: &dyn Container, dataset: Token, extent: u64) {
+    for _ in 0..6000 {
+        c.object_refresh(dataset).unwrap();
+        if c.dataset_info(dataset).unwrap().space.dims()[0] >= extent {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the extent was never {extent}");
+}
+
+#[test]
+#[ignore = "it is one of several"]
+fn write_rows_of_other_extents() {
+    let Some((c, number)) = writer() else { return };
+    // Extents are stored at once, and other datasets stay as they are known: they say whose turn it is.
+    let (rows, turn) = (find(&*c, "rows"), find(&*c, "turn"));
+    match number {
+        0 => {
+            c.dataset_resize(rows, &[1]).unwrap();
+            c.dataset_resize(turn, &[1]).unwrap();
+            wait_for_extent(&*c, turn, 2);
+            write_row(&*c, rows, 0);
+        }
+        1 => {
+            wait_for_extent(&*c, turn, 1);
+            c.dataset_resize(rows, &[3]).unwrap();
+            write_row(&*c, rows, 2);
+            c.dataset_resize(turn, &[2]).unwrap();
+        }
+        _ => {}
+    }
+    c.close().unwrap();
+}
+
+#[test]
+fn a_row_is_not_lost_to_a_process_that_knows_a_smaller_extent() {
+    let create_both = |c: &dyn Container| {
+        for name in ["rows", "turn"] {
+            create(c, name, Dataspace::resizable(&[0], &[UNLIMITED]).unwrap(), vec![filter(1, &[1])]);
+        }
+    };
+    with_writers("elements::write_rows_of_other_extents", create_both, |c| {
+        let (dataset, mut into) = (find(c, "rows"), [0; 24]);
+        c.dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut into }]).unwrap();
+        let found: Vec<u64> = into.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        assert_eq!(found, [1, 0, 3]);
+    });
+}
