@@ -34,6 +34,8 @@ from model import Model
 from random_changes import Changes
 
 SECONDS_MAX = 120
+# Bounds of versions after libhdf5 1.10.
+NEW_BOUNDS = {"v112", "v114", "v200"}
 # In graphs of hard links h5dump walks every way there is: some would take years.
 DUMP_SECONDS_MAX = 10
 BOUNDS = ("earliest", "v18", "v18", "v110", "v112", "v114", "v200")
@@ -119,9 +121,14 @@ class Case:
         if self.rng.random() < 0.3:
             self.low = self.rng.choice(self.bounds)
 
+    @staticmethod
+    def is_new(lows):
+        """Whether structures may be newer than libhdf5 1.10."""
+        return not NEW_BOUNDS.isdisjoint(lows)
+
     def limits(self):
         lows = {self.low, *(low for low, _ in self.parts)}
-        is_new = lows <= {"v112", "v114", "v200"}
+        is_new = lows <= NEW_BOUNDS
         found = {"complex": lows != {"v200"}, "any": not is_new, "large": "earliest" in lows, "lzf": self.for_dump, "time": self.for_dump, "growth": self.for_dump}
         return {name for name, is_out in found.items() if is_out}
 
@@ -229,6 +236,9 @@ class Case:
         if status:
             return False
         status, ours, errors = dumped(self.file)
+        # Copies of ours are in the versions of the bound, those of libhdf5 in those of the original, which h5dump 1.10 knows.
+        if status and self.is_new(low for low, _ in self.parts):
+            return False
         if status:
             raise Mismatch(f"h5dump ended with {status}: {errors[:600]!r}")
         if ours != theirs:

@@ -2,14 +2,23 @@
 //!
 //! A thread that panics while it holds a lock leaves data that is no worse than after an error that it returned: what must
 //! not be seen half done is guarded by other means (a container that a panic interrupted does not commit). So [`Mutex::lock`]
-//! and its relatives return the guard itself. Who wants to know uses [`RwLock::write_unpoisoned`] or [`Mutex::is_poisoned`].
+//! and its relatives return the guard itself. Who wants to know uses [`RwLock::write_unpoisoned`] or [`RwLock::is_poisoned`].
+//!
+//! With `--cfg hyperslab_shuttle` they are those of the crate shuttle: a test then decides which thread runs next
+//! (`tests/schedules`).
 
-use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
+
+#[cfg(hyperslab_shuttle)]
+use shuttle::sync as inner;
+#[cfg(not(hyperslab_shuttle))]
+use std::sync as inner;
+
+use inner::{PoisonError, TryLockError};
 
 use crate::clock::{self, Instant};
 
-pub use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+pub use inner::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
 /// Returns the guard of an attempt to lock, or `None` if another thread is in the way.
 fn available<G>(attempt: Result<G, TryLockError<G>>) -> Option<G> {
@@ -22,12 +31,12 @@ fn available<G>(attempt: Result<G, TryLockError<G>>) -> Option<G> {
 
 /// A mutual exclusion lock, as [`std::sync::Mutex`].
 #[derive(Debug, Default)]
-pub struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
+pub struct Mutex<T: ?Sized>(inner::Mutex<T>);
 
 impl<T> Mutex<T> {
     /// Creates an unlocked mutex.
     pub const fn new(value: T) -> Self {
-        Mutex(std::sync::Mutex::new(value))
+        Mutex(inner::Mutex::new(value))
     }
 
     /// Returns the value that the mutex protects.
@@ -51,21 +60,16 @@ impl<T: ?Sized> Mutex<T> {
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Returns whether a thread panicked while it held the mutex.
-    pub fn is_poisoned(&self) -> bool {
-        self.0.is_poisoned()
-    }
 }
 
 /// A readers-writer lock, as [`std::sync::RwLock`].
 #[derive(Debug, Default)]
-pub struct RwLock<T: ?Sized>(std::sync::RwLock<T>);
+pub struct RwLock<T: ?Sized>(inner::RwLock<T>);
 
 impl<T> RwLock<T> {
     /// Creates an unlocked lock.
     pub const fn new(value: T) -> Self {
-        RwLock(std::sync::RwLock::new(value))
+        RwLock(inner::RwLock::new(value))
     }
 
     /// Returns the value that the lock protects.
@@ -111,19 +115,26 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Returns whether a thread panicked while it held the lock for writing.
+    #[cfg(not(hyperslab_shuttle))]
     pub fn is_poisoned(&self) -> bool {
         self.0.is_poisoned()
+    }
+
+    /// The same for a lock that cannot tell.
+    #[cfg(hyperslab_shuttle)]
+    pub fn is_poisoned(&self) -> bool {
+        matches!(self.0.try_read(), Err(TryLockError::Poisoned(_)))
     }
 }
 
 /// A condition variable, as [`std::sync::Condvar`].
 #[derive(Debug, Default)]
-pub struct Condvar(std::sync::Condvar);
+pub struct Condvar(inner::Condvar);
 
 impl Condvar {
     /// Creates a condition variable that no one waits on.
     pub const fn new() -> Self {
-        Condvar(std::sync::Condvar::new())
+        Condvar(inner::Condvar::new())
     }
 
     /// Unlocks the mutex, waits for a notification, and locks the mutex again.

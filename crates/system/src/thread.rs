@@ -1,22 +1,27 @@
-//! Threads, as in [`std::thread`], on the clock of this crate ([`crate::clock`]).
+//! Threads, as in [`std::thread`], on the clock of this crate ([`crate::clock`]). With `--cfg hyperslab_shuttle` they are those of the
+//! crate shuttle, as the [locks](crate::sync) are.
 
 use std::io;
 use std::time::Duration;
 
-pub use std::thread::{
-    JoinHandle, Scope, Thread, ThreadId, available_parallelism, current, panicking, scope, yield_now,
-};
+#[cfg(hyperslab_shuttle)]
+use shuttle::thread as inner;
+#[cfg(not(hyperslab_shuttle))]
+use std::thread as inner;
+
+pub use inner::{JoinHandle, Scope, Thread, ThreadId, current, scope, yield_now};
+pub use std::thread::{available_parallelism, panicking};
 
 use crate::clock::{self, Instant};
 
 /// A thread that is to be started.
 #[derive(Debug)]
-pub struct Builder(std::thread::Builder);
+pub struct Builder(inner::Builder);
 
 impl Builder {
     /// Returns a thread with a name, which debuggers and the system show.
     pub fn named(name: impl Into<String>) -> Self {
-        Builder(std::thread::Builder::new().name(name.into()))
+        Builder(inner::Builder::new().name(name.into()))
     }
 
     /// Sets the bytes of its stack.
@@ -41,11 +46,11 @@ impl Builder {
 pub fn sleep(time: Duration) {
     let begun = Instant::now();
     while let Some(left) = time.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
-        std::thread::sleep(clock::real_wait(left));
+        inner::sleep(clock::real_wait(left));
     }
 }
 
 /// Waits until another thread calls [`Thread::unpark`], at most as long as `time`. It may return earlier.
 pub fn park_timeout(time: Duration) {
-    std::thread::park_timeout(clock::real_wait(time));
+    inner::park_timeout(clock::real_wait(time));
 }

@@ -101,16 +101,29 @@ pub(super) fn end(
     if has_block_number(mapping) {
         let Selection::Regular(regular) = &mapping.target else { return Ok(None) };
         let a = &regular.axes()[axis];
+        let start_of = |n: u64| n.saturating_mul(a.stride()).saturating_add(a.start());
         let end = match count_blocks(sources, mapping, view)? {
+            n if view.first_missing => start_of(n),
             0 => 0,
-            n => (n - 1).saturating_mul(a.stride()).saturating_add(a.start()).saturating_add(a.block()),
+            n => start_of(n - 1).saturating_add(a.block()),
         };
         return Ok(Some((axis, end)));
     }
-    let Some(source) = open(sources, names_of_block(mapping, 0))? else { return Ok(Some((axis, 0))) };
-    let Some(source_axis) = unlimited_axis(&mapping.source) else { return Ok(Some((axis, 0))) };
-    let have = source.info.space.dims().get(source_axis).copied().unwrap_or(0);
-    Ok(Some((axis, axis_end(&mapping.target, axis, axis_len(&mapping.source, source_axis, have)))))
+    let Some(len) = source_len(sources, mapping)? else { return Ok(Some((axis, 0))) };
+    let end = match view.first_missing {
+        // The place of the next element: other mappings may have theirs before it.
+        true => axis_end(&mapping.target, axis, len.saturating_add(1)).saturating_sub(1),
+        false => axis_end(&mapping.target, axis, len),
+    };
+    Ok(Some((axis, end)))
+}
+
+/// Returns how many elements the unlimited axis of a mapping's source has now, or `None` if the source is missing.
+fn source_len(sources: &dyn Sources, mapping: &VirtualMapping) -> Result<Option<u64>> {
+    let Some(source) = open(sources, names_of_block(mapping, 0))? else { return Ok(None) };
+    let Some(axis) = unlimited_axis(&mapping.source) else { return Ok(None) };
+    let have = source.info.space.dims().get(axis).copied().unwrap_or(0);
+    Ok(Some(axis_len(&mapping.source, axis, have)))
 }
 
 /// Returns the number of the last source that exists, plus one. A gap longer than the view allows ends the search.

@@ -56,19 +56,19 @@ impl VirtualDataset<'_> {
         }
         let mut dims = self.dims().to_vec();
         let mut grown: Vec<Option<u64>> = vec![None; dims.len()];
+        let mut fixed = vec![0; dims.len()];
         let join = if self.view.first_missing { u64::min } else { u64::max };
         for mapping in self.mappings {
             if let Some((axis, end)) = nested(|| mapping::end(sources, mapping, self.view))? {
                 grown[axis] = Some(grown[axis].map_or(end, |before| join(before, end)));
             } else if let Some((_, last)) = mapping.target.bounds(&dims)? {
-                for (end, last) in grown.iter_mut().zip(last) {
-                    *end = end.map(|end| end.max(last + 1));
-                }
+                fixed.iter_mut().zip(last).for_each(|(end, last)| *end = last.saturating_add(1).max(*end));
             }
         }
         let max = self.space.max_dims();
-        for ((dim, end), max) in dims.iter_mut().zip(grown).zip(max) {
-            *dim = end.unwrap_or(*dim).min(*max);
+        for (axis, dim) in dims.iter_mut().enumerate() {
+            // A view never ends before the mappings whose ends are fixed.
+            *dim = grown[axis].map_or(*dim, |end| end.max(fixed[axis])).min(max[axis]);
         }
         Dataspace::resizable(&dims, max)
     }

@@ -12,7 +12,7 @@ static int exists(const char *path)
 
 static void show(const char *what, hid_t dataset)
 {
-    int     values[32];
+    int     values[64];
     hsize_t dims[1] = {0};
     hid_t   space = H5Dget_space(dataset);
     memset(values, 99, sizeof values);
@@ -20,7 +20,7 @@ static void show(const char *what, hid_t dataset)
     herr_t done;
     H5E_BEGIN_TRY { done = H5Dread(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values); } H5E_END_TRY
     printf("%s: read %d, %llu:", what, done >= 0, (unsigned long long)dims[0]);
-    for (hsize_t n = 0; done >= 0 && n < dims[0] && n < 32; n++)
+    for (hsize_t n = 0; done >= 0 && n < dims[0] && n < 64; n++)
         printf(" %d", values[n]);
     printf("\n");
     H5Sclose(space);
@@ -93,17 +93,17 @@ static void source(int number)
 }
 
 /* A dataset of blocks in files that are numbered, of which some are missing. */
-static void numbered(void)
+static void numbered(const char *path, hsize_t first, hsize_t apart)
 {
-    hsize_t dims[1] = {4}, unlimited[1] = {H5S_UNLIMITED}, start[1] = {0}, four[1] = {4};
+    hsize_t dims[1] = {4}, unlimited[1] = {H5S_UNLIMITED}, start[1] = {first}, stride[1] = {apart}, extent[1] = {first + 4};
     int     fill = -1;
-    hid_t   file = H5Fcreate("views.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t   space = H5Screate_simple(1, dims, unlimited), from = H5Screate_simple(1, dims, NULL);
+    hid_t   file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t   space = H5Screate_simple(1, extent, unlimited), from = H5Screate_simple(1, dims, NULL);
     hid_t   dcpl = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_fill_value(dcpl, H5T_NATIVE_INT, &fill);
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, four, unlimited, four);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, unlimited, dims);
     printf("mapped %d\n", H5Pset_virtual(dcpl, space, "src-%b.h5", "d", from) >= 0);
-    hid_t all = H5Screate_simple(1, dims, unlimited);
+    hid_t all = H5Screate_simple(1, extent, unlimited);
     hid_t dataset = H5Dcreate2(file, "d", H5T_NATIVE_INT, all, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     H5Dclose(dataset);
     H5Sclose(all);
@@ -118,16 +118,16 @@ static void numbered(void)
             H5Pset_virtual_view(dapl, view ? H5D_VDS_LAST_AVAILABLE : H5D_VDS_FIRST_MISSING);
             H5Pset_virtual_printf_gap(dapl, (hsize_t)gap);
             snprintf(what, sizeof what, "%s, gap %d", view ? "last available" : "first missing", gap);
-            open_and_show("views.h5", "d", dapl, what);
+            open_and_show(path, "d", dapl, what);
         }
-    open_and_show("views.h5", "d", H5P_DEFAULT, "without the prefix");
+    open_and_show(path, "d", H5P_DEFAULT, "without the prefix");
 }
 
-/* One dataset that grows, at the end of another: what a view ends with. */
+/* Two datasets that grow, of different lengths. */
 static void growing(void)
 {
-    hsize_t dims[1] = {6}, unlimited[1] = {H5S_UNLIMITED}, chunk[1] = {4}, start[1] = {0}, one[1] = {1}, two[1] = {2};
-    int     values[6] = {1, 2, 3, 4, 5, 6}, fill = -1;
+    hsize_t unlimited[1] = {H5S_UNLIMITED}, chunk[1] = {4};
+    int     values[6] = {1, 2, 3, 4, 5, 6};
     for (int n = 0; n < 2; n++) {
         hsize_t many[1] = {n ? 6 : 3};
         hid_t   file = H5Fcreate(n ? "data/b.h5" : "data/a.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -140,25 +140,42 @@ static void growing(void)
         H5Sclose(space);
         H5Fclose(file);
     }
-    hid_t file = H5Fcreate("interleaved.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), dcpl = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t space = H5Screate_simple(1, dims, unlimited), from = H5Screate_simple(1, dims, unlimited);
+}
+
+/* Every third element is from one of two datasets, or from a fixed one if `fixed` says so: where the views end. */
+static void interleaved(const char *path, const char *first, const char *second, int fixed)
+{
+    hsize_t dims[1] = {6}, unlimited[1] = {H5S_UNLIMITED}, start[1] = {0}, one[1] = {1}, three[1] = {3}, third[1] = {2};
+    hsize_t four[1] = {4}, nine[1] = {9};
+    int     fill = -1;
+    hid_t   file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t   space = H5Screate_simple(1, nine, unlimited), from = H5Screate_simple(1, dims, unlimited);
     H5Pset_fill_value(dcpl, H5T_NATIVE_INT, &fill);
+    if (fixed) {
+        hid_t part = H5Screate_simple(1, four, NULL);
+        H5Sselect_hyperslab(part, H5S_SELECT_SET, start, NULL, three, NULL);
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, third, three, three, one);
+        printf("mapped %d\n", H5Pset_virtual(dcpl, space, "src-0.h5", "d", part) >= 0);
+        H5Sclose(part);
+    }
     H5Sselect_hyperslab(from, H5S_SELECT_SET, start, one, unlimited, one);
     for (int n = 0; n < 2; n++) {
         start[0] = (hsize_t)n;
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, two, unlimited, one);
-        printf("mapped %d\n", H5Pset_virtual(dcpl, space, n ? "b.h5" : "a.h5", "d", from) >= 0);
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, three, unlimited, one);
+        printf("mapped %d\n", H5Pset_virtual(dcpl, space, n ? second : first, "d", from) >= 0);
     }
-    hid_t all = H5Screate_simple(1, dims, unlimited);
+    hid_t all = H5Screate_simple(1, nine, unlimited);
     H5Dclose(H5Dcreate2(file, "d", H5T_NATIVE_INT, all, H5P_DEFAULT, dcpl, H5P_DEFAULT));
     H5Sclose(all);
     H5Sclose(from);
     H5Sclose(space);
     H5Pclose(dcpl);
     H5Fclose(file);
-    hid_t dapl = with_prefix(NULL, "data");
-    H5Pset_virtual_view(dapl, H5D_VDS_LAST_AVAILABLE);
-    open_and_show("interleaved.h5", "d", dapl, "last available");
+    for (int view = 0; view < 2; view++) {
+        hid_t dapl = with_prefix(NULL, "data");
+        H5Pset_virtual_view(dapl, view ? H5D_VDS_LAST_AVAILABLE : H5D_VDS_FIRST_MISSING);
+        open_and_show(path, "d", dapl, view ? "last available" : "first missing");
+    }
 }
 
 /* A link to another file, followed with a prefix and with access flags. */
@@ -208,8 +225,15 @@ int main(void)
     source(1);
     source(3);
     source(6);
-    numbered();
+    numbered("views.h5", 0, 4);
+    numbered("apart.h5", 2, 7);
     growing();
+    interleaved("interleaved.h5", "a.h5", "b.h5", 0);
+    interleaved("swapped.h5", "b.h5", "a.h5", 0);
+    interleaved("second missing.h5", "a.h5", "absent.h5", 0);
+    interleaved("first missing.h5", "absent.h5", "b.h5", 0);
+    interleaved("fixed.h5", "a.h5", "b.h5", 1);
+    interleaved("only fixed.h5", "absent.h5", "absent.h5", 1);
     links();
     return 0;
 }

@@ -1,0 +1,1 @@
+//! See `tests/schedules.rs`: the package has tests only.
