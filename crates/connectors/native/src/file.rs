@@ -220,7 +220,8 @@ impl File {
             space_threshold: space.map_or(1, |s| s.threshold),
             page_bytes: space.map_or(4096, |s| s.page_bytes),
             shared_indexes: self
-                .shared_indexes
+                .shared
+                .indexes()
                 .iter()
                 .map(|i| model::properties::SharedIndex {
                     message_types: i.message_types,

@@ -21,7 +21,6 @@ use crate::format::file_space::{self, FileSpace};
 use crate::format::global_heap::HeapId;
 use crate::format::header::{flag, kind};
 use crate::format::layout::Layout;
-use crate::format::shared::{self, SharedIndex};
 use crate::format::superblock::{self, TreeK};
 use crate::format::{Address, cache_image, driver_info};
 use crate::gate::Gate;
@@ -31,6 +30,7 @@ use crate::object::dataset::{self, Dataset};
 use crate::object::decoded::{ByDecoded, DecodedCache};
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
+use crate::object::shared_table::SharedTable;
 use crate::stamped_cache::StampedCache;
 use crate::statistics::MetadataCache;
 use crate::store::Store;
@@ -66,7 +66,7 @@ impl Weighter<Address, Arc<Collection>> for ByCollection {
 pub(crate) struct Reader {
     pub(crate) store: Store,
     pub(crate) tree_k: TreeK,
-    pub(crate) shared_indexes: Vec<SharedIndex>,
+    pub(crate) shared: SharedTable,
     pub(crate) space: Option<FileSpace>,
     pub(crate) driver: Option<DriverBlock>,
     /// Where the file has a metadata cache image, and its bytes.
@@ -110,7 +110,7 @@ impl Reader {
             gate: writable.then(Arc::default),
             store,
             tree_k,
-            shared_indexes: Vec::new(),
+            shared: SharedTable::default(),
             space: None,
             driver: None,
             cache_image: None,
@@ -156,11 +156,7 @@ impl Reader {
         if let Some(m) = header.message(kind::CACHE_IMAGE) {
             self.load_cache_image(m.body)?;
         }
-        if let Some(m) = header.message(kind::SHARED_TABLE) {
-            let (table, count) = shared::table_message(m.body, sizes)?;
-            let bytes = self.store.block(table, shared::table_bytes(count, sizes), "shared message table")?;
-            self.shared_indexes = shared::table(&bytes, count, sizes)?;
-        }
+        self.shared = SharedTable::load(&self.store, &header)?;
         Ok(())
     }
 

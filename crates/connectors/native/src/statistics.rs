@@ -307,12 +307,12 @@ fn superblock_bytes(superblock: &Superblock) -> u64 {
 
 fn shared_messages(file: &Reader) -> Result<[u64; 3]> {
     let sizes = file.store.sizes();
-    let indexes = &file.shared_indexes;
+    let indexes = file.shared.indexes();
     if indexes.is_empty() {
         return Ok([0; 3]);
     }
     let mut bytes = [shared::table_bytes(indexes.len() as u8, sizes), 0, 0];
-    for index in indexes {
+    for index in &indexes {
         bytes[1] += index_bytes(file, index)?;
         if let Some(heap) = index.heap {
             bytes[2] += sum(&fractal_heap::open(file, heap)?.blocks()?);

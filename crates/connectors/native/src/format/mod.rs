@@ -27,7 +27,6 @@ pub(crate) mod local_heap;
 #[cfg_attr(not(test), expect(dead_code, reason = "the writer does not need all of it yet"))]
 pub(crate) mod records;
 pub(crate) mod shared;
-#[cfg_attr(not(test), expect(dead_code, reason = "the writer does not need all of it yet"))]
 pub(crate) mod shared_list;
 pub(crate) mod superblock;
 pub(crate) mod symbol_table;

@@ -4,6 +4,7 @@
 use model::Result;
 use model::bytes::Cursor;
 
+use super::header::kind;
 use super::{Address, SizedFields, Sizes, checksum};
 
 /// Where a shared message is.
@@ -49,6 +50,14 @@ pub(crate) struct SharedIndex {
     /// The list or the tree.
     pub(crate) index: Option<Address>,
     pub(crate) heap: Option<Address>,
+}
+
+impl SharedIndex {
+    /// Returns whether messages of a kind belong to this index. Fill values of both kinds belong to one.
+    pub(crate) fn holds(&self, message: u16) -> bool {
+        let bit = if message == kind::FILL_OLD { kind::FILL } else { message };
+        bit < 16 && self.message_types >> bit & 1 == 1
+    }
 }
 
 /// Shared message table message: address and number of indexes (format spec IV.A.2.p).

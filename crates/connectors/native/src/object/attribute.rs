@@ -8,13 +8,15 @@ use model::properties::{CreationOrder, ObjectCreate};
 use model::{Dataspace, Datatype, Error, Result, Token, Within, text};
 use vol::AttributeInfo;
 
-use crate::format::attribute::{self, PartView, RawAttribute, View};
+use crate::format::attribute::{self, AttributePart, PartView, RawAttribute, View};
 use crate::format::header::{MessageRef, flag, kind};
+use crate::format::shared::SharedAt;
 use crate::format::{Address, checksum};
 use crate::listing::{Entries, Tally};
 use crate::object::footprint::Blocks;
 use crate::object::group::check_tree;
 use crate::object::header::{self, Header};
+use crate::object::shared_table::heap_body;
 use crate::object::{btree2, fractal_heap};
 use crate::reader::Reader;
 
@@ -161,7 +163,7 @@ pub(crate) fn all_raw(file: &Reader, header: &Header) -> Result<Vec<(RawAttribut
     let Some((heap, tree)) = dense(file, header)? else {
         let raw = |m: MessageRef<'_>| {
             Ok((
-                attribute::decode(&header::body(file, m)?.0)?,
+                decode_raw(file, &header::body(file, m)?.0)?,
                 m.creation_order.filter(|_| tracks_order(header)),
             ))
         };
@@ -181,7 +183,7 @@ pub(crate) fn all_raw_dense(
     let mut found = Vec::new();
     btree2::walk(file, &tree, &mut |bytes| {
         let r = record(bytes)?;
-        found.push((attribute::decode(&load_body(file, &heap, &r)?)?, tracked.then_some(r.order as u16)));
+        found.push((decode_raw(file, &load_body(file, &heap, &r)?)?, tracked.then_some(r.order as u16)));
         Ok(())
     })?;
     Ok(found)
@@ -195,10 +197,23 @@ pub(crate) fn find_raw(
 ) -> Result<Option<(RawAttribute, u32)>> {
     let mut found = None;
     search_dense(file, (heap, tree), &text::to_bytes(name), &mut |body, order| {
-        found = Some((attribute::decode(body)?, order));
+        found = Some((decode_raw(file, body)?, order));
         Ok(())
     })?;
     Ok(found)
+}
+
+/// Returns an attribute without parts in a heap of shared messages. Those belong to its message where that is shared itself, and go
+/// with it.
+fn decode_raw(file: &Reader, body: &[u8]) -> Result<RawAttribute> {
+    let mut raw = attribute::decode(body)?;
+    for (kind, part) in [(kind::DATATYPE, &mut raw.datatype), (kind::DATASPACE, &mut raw.dataspace)] {
+        let at = part.shared.then(|| SharedAt::decode(&part.bytes, file.store.sizes())).transpose()?;
+        if let Some(SharedAt::Heap(id)) = at {
+            *part = AttributePart { shared: false, bytes: heap_body(file, kind, &id)? };
+        }
+    }
+    Ok(raw)
 }
 
 /// A record of the name tree: heap ID, flags, creation order, hash.
@@ -219,11 +234,7 @@ fn record(bytes: &[u8]) -> Result<Record<'_>> {
 fn load_body(file: &Reader, heap: &fractal_heap::Heap<'_>, r: &Record<'_>) -> Result<Vec<u8>> {
     match r.shared {
         false => heap.get(r.id),
-        true => {
-            let index = file.shared_indexes.iter().find(|i| i.message_types >> kind::ATTRIBUTE & 1 == 1);
-            let shared = index.and_then(|i| i.heap).ok_or_else(|| Error::corrupt("find shared attribute"))?;
-            fractal_heap::open(file, shared)?.get(r.id)
-        }
+        true => heap_body(file, kind::ATTRIBUTE, r.id),
     }
 }
 

@@ -8,7 +8,7 @@ use model::{Context, Error, ObjectKind, Result, Within};
 use crate::format::Address;
 use crate::format::header::{self, Entry, Message, MessageRef, Prefix, kind};
 use crate::format::shared::SharedAt;
-use crate::object::fractal_heap;
+use crate::object::shared_table::heap_body;
 use crate::reader::Reader;
 use crate::store::Store;
 
@@ -187,11 +187,4 @@ pub(crate) fn shared_body(file: &Reader, kind: u16, record: &[u8]) -> Result<(Ve
             }
         }
     }
-}
-
-fn heap_body(file: &Reader, kind: u16, id: &[u8]) -> Result<Vec<u8>> {
-    let index = file.shared_indexes.iter().find(|index| index.message_types >> kind & 1 == 1);
-    let heap = index.and_then(|index| index.heap);
-    let heap = heap.ok_or_else(|| Error::corrupt("find shared message").with("message type", kind))?;
-    fractal_heap::open(file, heap)?.get(id)
 }

@@ -11,3 +11,4 @@ pub(crate) mod global_heap;
 pub(crate) mod group;
 pub(crate) mod header;
 pub(crate) mod reference;
+pub(crate) mod shared_table;

@@ -46,6 +46,8 @@ pub(crate) struct CachedObject {
     continuations: Vec<(Address, u64)>,
     /// Messages that are not made from the parts below.
     pub(crate) messages: Vec<Message>,
+    /// Shared messages that others took the place of.
+    pub(crate) unshared: Vec<Message>,
     pub(crate) links: Option<HeaderPart<Links>>,
     pub(crate) attributes: Option<HeaderPart<Attributes>>,
     pub(crate) chunks: Option<HeaderPart<ChunkSet>>,
@@ -94,6 +96,7 @@ impl CachedObject {
             prefix,
             continuations: Vec::new(),
             messages,
+            unshared: Vec::new(),
             links: None,
             attributes: Some(HeaderPart::new(attributes)),
             chunks: None,
@@ -122,6 +125,7 @@ impl CachedObject {
             prefix: header.prefix.clone(),
             continuations: continuations.collect::<Result<_>>()?,
             messages: messages.map(unindexed).collect(),
+            unshared: Vec::new(),
             links: None,
             attributes: None,
             chunks: None,
@@ -215,14 +219,17 @@ impl CachedObject {
     pub(crate) fn set(&mut self, kind: u16, flags: u8, body: Vec<u8>) {
         self.is_dirty = true;
         match self.messages.iter_mut().find(|m| m.kind == kind) {
-            Some(message) => (message.flags, message.body) = (flags, body),
+            Some(message) => {
+                self.unshared.extend(Some(message.clone()).filter(Message::is_shared));
+                (message.flags, message.body) = (flags, body);
+            }
             None => self.messages.push(Message { kind, flags, creation_order: None, body }),
         }
     }
 
     pub(crate) fn remove(&mut self, kind: u16) {
         self.is_dirty = true;
-        self.messages.retain(|m| m.kind != kind);
+        self.unshared.extend(self.messages.extract_if(.., |m| m.kind == kind).filter(Message::is_shared));
     }
 
     /// Returns the number of bytes of memory, roughly.
@@ -259,6 +266,10 @@ impl CachedObject {
     /// Returns the same for any object; the first block of its header.
     fn serialize_all(&mut self, writing: &mut Writing<'_>) -> Result<Vec<u8>> {
         self.serialize_chunks(writing)?;
+        if self.kind == ObjectKind::Dataset {
+            writing.share(&mut self.messages)?;
+        }
+        writing.unshare(&std::mem::take(&mut self.unshared))?;
         let prefix = &self.prefix;
         if let Some(links) = &mut self.links {
             links.write(|links| links.write(writing))?;

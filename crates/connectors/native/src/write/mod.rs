@@ -35,6 +35,7 @@ mod placement;
 mod references;
 mod reshape;
 mod shared_index;
+mod shared_messages;
 mod storage;
 mod swmr;
 mod symbol_table;

@@ -4,6 +4,7 @@ use model::{Error, LinkTarget, ObjectKind, Result};
 
 use super::Writer;
 use super::object_cache::ObjectCache;
+use super::parts::Writing;
 use super::storage::Storage;
 use crate::format::Address;
 use crate::format::encode::messages;
@@ -128,6 +129,8 @@ impl ObjectCache {
             }
             None => {}
         }
+        let mut shared = std::mem::take(&mut cached.unshared);
+        shared.append(&mut cached.messages);
         let open = [
             cached.links.as_ref().and_then(|links| links.value().kept_at()),
             cached.attributes.as_ref().and_then(|attributes| attributes.value().kept_at()),
@@ -136,7 +139,7 @@ impl ObjectCache {
         open.into_iter().flatten().for_each(|at| self.parts.forget(at));
         ranges.into_iter().for_each(|(at, len)| storage.release(at, len));
         raw.into_iter().for_each(|(at, len)| storage.release_raw(at, len));
-        Ok(())
+        Writing { reader: &reader, storage, cache: &mut self.parts }.unshare(&shared)
     }
 
     pub(crate) fn set_comment(&mut self, at: Address, comment: Option<&str>) -> Result<()> {

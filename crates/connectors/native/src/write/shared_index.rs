@@ -1,23 +1,27 @@
-//! Indexes of shared messages in files of libhdf5.
+//! Indexes of shared messages, and messages that libhdf5 left in headers.
 //!
 //! A message that only one object has stays in that object's header, and the index leads there. When the header is written
 //! anew or goes, its messages are taken out of the index: libhdf5 would follow them to whatever is there then.
-//! Messages in the heap keep their place and their count.
+//! Messages in the heap are counted by `shared_messages`.
 
 use std::collections::BTreeSet;
 
+use files::DataKind;
 use model::Result;
 
 use super::object_cache::ObjectCache;
 use super::storage::Storage;
-use crate::format::header::kind;
-use crate::format::shared::{self, SharedIndex};
+use crate::format::shared::SharedIndex;
 use crate::format::shared_list::{MessageLocation, SharedRecord, decode_list, encode_list, list_bytes};
 use crate::format::{Address, encode};
-use crate::object::btree2;
-use crate::object::header::Header;
+use crate::object::footprint::Ranges;
+use crate::object::{btree2, fractal_heap};
 use crate::reader::Reader;
 use crate::txn::PublishOrder;
+
+/// B-trees of shared messages have records of this type, in nodes of this size, as libhdf5 makes them.
+pub(super) const TREE_KIND: u8 = 7;
+pub(super) const TREE_NODE_BYTES: u32 = 512;
 
 impl ObjectCache {
     /// Brings the indexes up to date, as part of the next commit.
@@ -33,87 +37,101 @@ impl ObjectCache {
 impl Storage {
     /// Takes the messages of headers that changed or are gone out of the indexes.
     fn take_out(&mut self, gone: &BTreeSet<Address>, reader: &Reader) -> Result<()> {
-        let Some(extension) = self.transaction.superblock.extension else { return Ok(()) };
-        let header = Header::load(&reader.store, extension)?;
-        let Some(message) = header.message(kind::SHARED_TABLE) else { return Ok(()) };
-        let (at, count) = shared::table_message(message.body, self.sizes)?;
-        let bytes = reader.store.block(at, shared::table_bytes(count, self.sizes), "shared message table")?;
-        let mut table = shared::table(&bytes, count, self.sizes)?;
-        for index in &mut table {
-            match index.is_tree {
-                true => self.update_shared_tree(index, gone, reader)?,
-                false => self.update_shared_list(index, gone, reader)?,
-            }
-        }
-        let table = encode::shared::table(&table, self.sizes)?;
-        if *table != *bytes {
-            self.write_in_turn(at, &table, PublishOrder::First)?;
+        for (number, mut index) in reader.shared.indexes().into_iter().enumerate() {
+            self.take_out_of(&mut index, &|record| is_kept(record, gone), reader)?;
+            write_shared_table(self, reader, number, index)?;
         }
         Ok(())
     }
 
-    fn update_shared_list(
+    /// Takes records out of one index.
+    fn take_out_of(
         &mut self,
         index: &mut SharedIndex,
-        gone: &BTreeSet<Address>,
+        is_kept: &dyn Fn(&SharedRecord) -> bool,
         reader: &Reader,
     ) -> Result<()> {
-        let Some(at) = index.index else { return Ok(()) };
-        let len = list_bytes(index.list_max, self.sizes);
-        let block = reader.store.block(at, len, "shared message list")?;
-        let mut records = decode_list(&block, index.messages, self.sizes)?;
-        records.retain(|record| is_kept(record, gone));
-        if records.len() == usize::from(index.messages) {
-            return Ok(());
+        let (mut records, blocks) = shared_records(index, reader)?;
+        let count = records.len();
+        records.retain(is_kept);
+        match records.len() == count {
+            true => Ok(()),
+            false => self.replace_shared_index(index, &records, blocks, reader),
         }
-        set_count(index, records.len());
-        match index.index {
-            None => self.release(at, len),
-            Some(_) => {
-                let list = encode_list(&records, index.list_max, self.sizes)?;
-                self.write_in_turn(at, &list, PublishOrder::First)?;
-            }
+    }
+
+    /// Makes a list of a tree that has few messages. An index without messages goes, and its heap.
+    pub(super) fn shrink_shared_index(&mut self, index: &mut SharedIndex, reader: &Reader) -> Result<()> {
+        if index.messages == 0 || (index.is_tree && index.messages < index.tree_min) {
+            let (records, blocks) = shared_records(index, reader)?;
+            self.replace_shared_index(index, &records, blocks, reader)?;
         }
         Ok(())
     }
 
-    fn update_shared_tree(
+    /// Puts these records, which are sorted, in the place of all that an index has.
+    fn replace_shared_index(
         &mut self,
         index: &mut SharedIndex,
-        gone: &BTreeSet<Address>,
+        records: &[SharedRecord],
+        blocks: Ranges,
         reader: &Reader,
     ) -> Result<()> {
-        let Some(at) = index.index else { return Ok(()) };
-        let tree = btree2::open(reader, at)?;
+        blocks.into_iter().for_each(|(at, len)| self.release(at, len));
+        index.messages = u16::try_from(records.len()).unwrap_or(u16::MAX);
+        if records.is_empty() {
+            if let Some(heap) = index.heap.take() {
+                let blocks = fractal_heap::open(reader, heap)?.blocks()?;
+                blocks.into_iter().for_each(|(at, len)| self.release(at, len));
+            }
+            (index.index, index.is_tree) = (None, false);
+        } else if index.is_tree && index.messages >= index.tree_min {
+            let encoded =
+                records.iter().map(|record| record.encode(self.sizes)).collect::<Result<Vec<_>>>()?;
+            let record_bytes = SharedRecord::bytes(self.sizes) as u16;
+            index.index = Some(self.build_btree2_of(TREE_KIND, TREE_NODE_BYTES, record_bytes, &encoded)?);
+        } else {
+            let at = self.allocate(list_bytes(index.list_max, self.sizes), DataKind::ObjectHeader);
+            self.write(at, &encode_list(records, index.list_max, self.sizes)?)?;
+            (index.index, index.is_tree) = (Some(at), false);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the records of an index in its order, and the blocks that hold them.
+fn shared_records(index: &SharedIndex, reader: &Reader) -> Result<(Vec<SharedRecord>, Ranges)> {
+    let (Some(at), sizes) = (index.index, reader.store.sizes()) else { return Ok(Default::default()) };
+    if index.is_tree {
         let mut records = Vec::new();
         let blocks = btree2::blocks(reader, at, &mut |_, record| {
-            if is_kept(&SharedRecord::decode(record, reader.store.sizes())?, gone) {
-                records.push(record.to_vec());
-            }
+            records.push(SharedRecord::decode(record, sizes)?);
             Ok(())
         })?;
-        if records.len() == usize::from(index.messages) {
-            return Ok(());
-        }
-        blocks.into_iter().for_each(|(at, len)| self.release(at, len));
-        set_count(index, records.len());
-        if index.index.is_some() {
-            let at = self.build_btree2_of(tree.kind, tree.node_bytes, tree.record_bytes, &records)?;
-            index.index = Some(at);
-        }
-        Ok(())
+        return Ok((records, blocks));
     }
+    let len = list_bytes(index.list_max, sizes);
+    let block = reader.store.block(at, len, "shared message list")?;
+    Ok((decode_list(&block, index.messages, sizes)?, vec![(at, len)]))
+}
+
+/// Replaces one index in the table, if it changed.
+pub(super) fn write_shared_table(
+    storage: &mut Storage,
+    reader: &Reader,
+    number: usize,
+    index: SharedIndex,
+) -> Result<()> {
+    let (Some(at), mut indexes) = (reader.shared.address(), reader.shared.indexes()) else { return Ok(()) };
+    if let Some(there) = indexes.get_mut(number).filter(|there| **there != index) {
+        *there = index;
+        storage.write_in_turn(at, &encode::shared::table(&indexes, storage.sizes)?, PublishOrder::First)?;
+        reader.shared.set(indexes);
+    }
+    Ok(())
 }
 
 /// Returns whether a message is where the record says.
 fn is_kept(record: &SharedRecord, gone: &BTreeSet<Address>) -> bool {
     !matches!(record.place, MessageLocation::Header { header, .. } if gone.contains(&header))
-}
-
-/// An index without messages is made anew by libhdf5 when there is one.
-fn set_count(index: &mut SharedIndex, count: usize) {
-    index.messages = u16::try_from(count).unwrap_or(u16::MAX);
-    if count == 0 {
-        (index.index, index.heap, index.is_tree) = (None, None, false);
-    }
 }

@@ -1,6 +1,7 @@
 """Makes and changes files that store like messages once.
 
 shared.py make PATH LIBVER
+shared.py add PATH NAME
 shared.py change PATH NAME
 """
 
@@ -13,7 +14,7 @@ import numpy
 # The library that h5py itself uses.
 LIBRARY = ctypes.CDLL(h5py.h5p.__file__)
 # Dataspaces, datatypes, fill values, filters and attributes.
-ALL_MESSAGES = 0x1F
+ALL_MESSAGES = 0x182A
 
 
 def make(path, libver):
@@ -42,9 +43,14 @@ def fill(file, name):
             thing.attrs[f"own {n}"] = n
 
 
-def change(path, name):
+def add(path, name):
     with h5py.File(path, "r+") as file:
         fill(file, name)
+
+
+def change(path, name):
+    add(path, name)
+    with h5py.File(path, "r+") as file:
         for old in list(file)[::5]:
             del file[old]
         for thing in list(file.values())[::3]:
@@ -52,4 +58,4 @@ def change(path, name):
             thing.attrs.pop("text", None)
 
 
-{"make": make, "change": change}[sys.argv[1]](*sys.argv[2:])
+{"make": make, "add": add, "change": change}[sys.argv[1]](*sys.argv[2:])

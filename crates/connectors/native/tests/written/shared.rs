@@ -1,7 +1,8 @@
 //! Files that store like messages once: changed by us, they stay whole for libhdf5.
 
-use model::Selection;
+use model::datatype::Compound;
 use model::properties::{DatasetCreate, FileCreate, SharedIndex};
+use model::{Datatype, Selection};
 use vol::{Access, Container, FileAccess, LibVersion, OpList};
 
 use crate::life::{attribute, dataset, group, ints, member, put, simple};
@@ -66,7 +67,7 @@ fn libhdf5_shares_messages_in_a_file_of_ours() {
     for low in [LibVersion::Earliest, LibVersion::V18, LibVersion::LATEST] {
         let path = folder.at(&format!("{low:?}.h5"));
         // Dataspaces, datatypes, fill values, filters and attributes.
-        let shared_indexes = vec![SharedIndex { message_types: 0x1f, bytes_min: 1 }];
+        let shared_indexes = vec![SharedIndex { message_types: 0x182a, bytes_min: 1 }];
         let create = FileCreate { shared_indexes: shared_indexes.clone(), ..FileCreate::default() };
         let access = FileAccess { version_low: low, ..FileAccess::write() };
         let file = hyperslab::File::create_with(&path, &create, &access, true).unwrap();
@@ -79,4 +80,66 @@ fn libhdf5_shares_messages_in_a_file_of_ours() {
             assert_same(&path, &theirs(&path), &ours(&path));
         }
     }
+}
+
+/// Creates a file that shares messages of any length, if it shares them at all.
+fn create_file(path: &str, is_sharing: bool) -> hyperslab::File {
+    let index = SharedIndex { message_types: 0x182a, bytes_min: 1 };
+    let shared_indexes = if is_sharing { vec![index] } else { Vec::new() };
+    let create = FileCreate { shared_indexes, ..FileCreate::default() };
+    hyperslab::File::create_with(path, &create, &FileAccess::write(), true).unwrap()
+}
+
+#[test]
+fn messages_of_many_datasets_are_stored_once() {
+    let folder = Folder::new("shared_once");
+    let bytes = |is_sharing: bool| {
+        let path = folder.at(&format!("{is_sharing}.h5"));
+        let file = create_file(&path, is_sharing);
+        let names = (0..60).map(|n| format!("a member whose name is not short at all {n}"));
+        let fields = names.map(|name| (name, ints())).collect::<Vec<_>>();
+        let datatype = Datatype::Compound(Compound::packed(fields));
+        let root = file.container().info().unwrap().root;
+        for n in 0..100 {
+            let at = (root, &*format!("data {n}"));
+            dataset(&**file.container(), at, datatype.clone(), simple(&[3]), DatasetCreate::default())
+                .unwrap();
+        }
+        file.close().unwrap();
+        assert_eq!(ours(&path).len(), ours(&folder.at("false.h5")).len());
+        std::fs::metadata(path).unwrap().len()
+    };
+    let (apart, together) = (bytes(false), bytes(true));
+    assert!(together * 5 < apart, "{together} bytes where {apart} are without an index");
+}
+
+#[test]
+fn an_index_of_shared_messages_becomes_a_tree_and_loses_all() {
+    if !has_h5py() {
+        return;
+    }
+    let folder = Folder::new("shared_tree");
+    let path = folder.at("tree.h5");
+    let file = create_file(&path, true);
+    let root = file.container().info().unwrap().root;
+    let c = &**file.container();
+    for n in 0..300 {
+        let d = dataset(c, (root, &*format!("data {n}")), ints(), simple(&[n + 1]), DatasetCreate::default());
+        put(c, d.unwrap(), &Selection::All, &vec![n as i32; n as usize + 1]).unwrap();
+        if n % 100 == 99 {
+            file.flush().unwrap();
+        }
+    }
+    file.close().unwrap();
+    assert_same(&path, &theirs(&path), &ours(&path));
+    python("shared.py", &["add", &path, "theirs 0"]);
+    assert_same(&path, &theirs(&path), &ours(&path));
+    let c = open(&path, Access::Write).unwrap();
+    for (name, _) in members(&*c) {
+        c.link_delete(root, &name).unwrap();
+    }
+    c.close().unwrap();
+    // libhdf5 2.0 cannot remove objects from such a file after all others were removed, also where it removed them.
+    python("shared.py", &["add", &path, "theirs 1"]);
+    assert_same(&path, &theirs(&path), &ours(&path));
 }

@@ -84,7 +84,7 @@ impl PartCache {
 
 impl Writing<'_> {
     /// Calls `f` with a heap that is open to change. If it fails, what the heap has in memory is forgotten.
-    fn with_heap<T>(
+    pub(super) fn with_heap<T>(
         &mut self,
         at: Address,
         f: impl FnOnce(&mut Heap, &mut Storage) -> Result<T>,
