@@ -10,6 +10,20 @@ use crate::{Error, Result};
 const NEAR_BYTES_MAX: u64 = 8 << 10;
 const WINDOW_BYTES: u64 = 256 << 10;
 
+/// Another process may remove what is just being read: then the keys are asked for again.
+const TRIES_MAX: usize = 20;
+
+/// Tries again while data objects are missing.
+pub(super) fn again<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 1..TRIES_MAX {
+        match work() {
+            Err(Error::Corrupt(_)) => {}
+            other => return other,
+        }
+    }
+    work()
+}
+
 /// Returns the name of a data object.
 pub(super) fn data(number: u64) -> String {
     format!("d.{number:016x}")

@@ -200,12 +200,23 @@ impl Core {
                     return Ok(());
                 }
             }
-            if let Err(error) = self.learn_again(id, dkey, epoch) {
+            if let Err(error) = far::again(|| self.learn_again(id, dkey, epoch)) {
                 lock(&self.pending_free).extend(dkey.akeys.values().flat_map(Akey::wasted));
                 return Err(error);
             }
         }
         Err(Error::Condition("others change the same dkey all the time".into()))
+    }
+
+    /// Makes what waits of one dkey anew on what the cluster has now.
+    pub(super) fn rebase(&self, id: &DkeyId, epoch: u64) -> Result<()> {
+        let _dkey = self.stripe(id.0, &id.1).write();
+        let Some(mut dkey) = self.pending().get(id).cloned() else { return Ok(()) };
+        if dkey.akeys.values().all(|akey| !akey.unknown) {
+            self.learn_again(id, &mut dkey, epoch)?;
+            self.pending_mut().insert(id.clone(), dkey);
+        }
+        Ok(())
     }
 
     /// Looks at what the cluster has now, and makes the changes anew on it.

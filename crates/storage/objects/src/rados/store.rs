@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::core::Core;
+use super::far::again;
 use super::flush::PHASES;
 use super::heads::Wanted;
 use super::pending::{Akey, Dkey};
+use super::update::Bases;
 use crate::check::{self, Shape};
 use crate::layout::value::Value;
 use crate::layout::writer::{self, Far, ReadRange};
 use crate::{Change, Condition, Error, Fetch, Mode, ObjectId, Phase, Result, Size, Store, Update};
-
-/// Another process may remove what is just being read: then the keys are asked for again.
-const TRIES_MAX: usize = 20;
 
 /// A handle.
 #[derive(Debug)]
@@ -88,6 +87,17 @@ impl RadosStore {
         Ok(found)
     }
 
+    /// Notes one update. What it is made on may be replaced by another process just then.
+    fn update_one(&self, update: &Update<'_>, bases: &Bases<'_>, epoch: u64) -> Result<()> {
+        match self.core.update(update, bases, epoch) {
+            Err(Error::Corrupt(_)) => again(|| {
+                self.core.rebase(&(update.object, update.dkey.to_vec()), epoch)?;
+                self.core.update(update, &self.core.bases(std::slice::from_ref(update))?, epoch)
+            }),
+            done => done,
+        }
+    }
+
     fn get_wanted(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Vec<u8>>>> {
         let _dkeys = self.core.read_stripes(wanted.iter().map(|(object, dkey, _)| (*object, *dkey)));
         again(|| self.singles(wanted))
@@ -109,17 +119,6 @@ impl RadosStore {
     }
 }
 
-/// Tries again while data objects are missing.
-fn again<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
-    for _ in 1..TRIES_MAX {
-        match work() {
-            Err(Error::Corrupt(_)) => {}
-            other => return other,
-        }
-    }
-    work()
-}
-
 impl Store for RadosStore {
     fn allocate(&self, count: u64) -> Result<Range<u64>> {
         self.writable()?;
@@ -135,7 +134,7 @@ impl Store for RadosStore {
         {
             let epoch = self.epoch();
             let bases = self.core.bases(updates)?;
-            updates.iter().try_for_each(|update| self.core.update(update, &bases, *epoch))?;
+            updates.iter().try_for_each(|update| self.update_one(update, &bases, *epoch))?;
         }
         self.relieve()
     }
