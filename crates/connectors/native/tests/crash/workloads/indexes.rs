@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use hyperslab::{File, LibVersion, Result, Selection};
-use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate};
+use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate, SharedIndex};
 use ndarray::{Array1, Array2};
 use vol::{LinkLocation, OpGroupCreate};
 
@@ -302,7 +302,42 @@ pub(super) fn new_files() -> Vec<Workload> {
     let steps = [&[links as Step], &LINKS[..]].concat();
     let narrow = Workload::new("index of links in narrow nodes", &steps).in_file(narrow);
     all.push(narrow.since(LibVersion::Earliest));
+    all.extend(shared_messages());
     all
+}
+
+/// Datasets that have some messages in common, and each an extent of its own.
+fn extents(f: &File, numbers: Range<usize>) -> Result<()> {
+    numbers.into_iter().try_for_each(|n| {
+        let d = f.new_dataset::<i32>().shape(n + 1).resizable().chunk(16).create(&format!("extent {n}"))?;
+        d.write_raw(&vec![n as i32; n + 1])
+    })
+}
+
+fn remove_extents(f: &File, numbers: Range<usize>) -> Result<()> {
+    numbers.into_iter().try_for_each(|n| f.unlink(&format!("extent {n}")))
+}
+
+/// A list of shared messages, which becomes a tree and a list again, and goes with the last of them.
+const SHARED: [Step; 8] = [
+    |f| extents(f, 0..10),
+    |f| extents(f, 10..44),
+    |f| extents(f, 44..60),
+    |f| f.dataset("extent 7")?.resize(9),
+    |f| remove_extents(f, 10..40),
+    |f| extents(f, 10..14),
+    |f| remove_extents(f, 0..14),
+    |f| remove_extents(f, 40..60),
+];
+
+fn shared_messages() -> Vec<Workload> {
+    let shared_indexes = vec![SharedIndex { message_types: 0x082a, bytes_min: 1 }];
+    let create = FileCreate { shared_indexes, ..FileCreate::default() };
+    let of = |low| {
+        let workload = Workload::new(&format!("index of shared messages since {low:?}"), &SHARED);
+        workload.in_file(create.clone()).since(low)
+    };
+    [LibVersion::V18, LibVersion::LATEST].map(of).to_vec()
 }
 
 /// In files that libhdf5 wrote.
