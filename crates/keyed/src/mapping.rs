@@ -15,7 +15,7 @@ use vol::{Blobs, LinkLocation};
 
 use crate::storage_check::{Findings, ReachableObjects};
 use crate::{
-    AttributeHeader, ChunkRead, ChunkWrite, Dataset, Handle, ObjectHeader, StoredChunk, descriptors,
+    AttributeHeader, ChunkRead, ChunkWrite, Dataset, Handle, ObjectHeader, PAGE, StoredChunk, after, descriptors,
 };
 
 /// The ID of a blob, as it stands in elements.
@@ -171,6 +171,27 @@ pub trait Objects: Identities {
 pub trait Entries: Objects {
     /// Returns up to `count_max` keys of a group or a map in byte order, from `from` on.
     fn keys(&self, id: Self::Id, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>>;
+
+    /// Returns whether the store finds keys in byte order, so that [`Entries::keys`] costs what it returns. Otherwise each
+    /// call enumerates all keys, and a caller that needs many pages sorts them once.
+    fn has_ordered_keys(&self) -> bool {
+        true
+    }
+
+    /// Visits all keys of a group or a map in the order of the store, some at a time.
+    fn each_keys(
+        &self,
+        id: Self::Id,
+        visit: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<()>,
+    ) -> Result<()> {
+        let mut from = Vec::new();
+        loop {
+            let keys = self.keys(id, &from, PAGE)?;
+            let Some(last) = keys.last() else { return Ok(()) };
+            from = after(last);
+            visit(keys)?;
+        }
+    }
 
     /// Returns whether a key that [`Entries::keys`] returned is a link or pair, and not the mapping's own.
     fn is_entry(&self, id: Self::Id, key: &[u8]) -> Result<bool> {

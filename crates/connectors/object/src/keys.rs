@@ -67,8 +67,12 @@ pub const ELEMENTS: &[u8] = &[0];
 pub const FILTER_MASK: &[u8] = b"Filter Mask";
 /// The akey of a blob, under the dkey of its UUID.
 pub const BLOB: &[u8] = b"Blob";
+/// The akey that a blob without bytes has instead: one byte, because a store keeps no empty value.
+pub const EMPTY_BLOB: &[u8] = b"Empty Blob";
 /// The akey of a map's value, under the dkey of its key.
 pub const MAP: &[u8] = b"MAP_AKEY";
+/// The akey of the value of a map's empty key, under [`INTERNAL`]: a store has no empty dkey.
+pub const EMPTY_KEY: &[u8] = b"Empty Key";
 
 /// The part of an attribute that an akey under [`ATTRIBUTES`] holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,6 +26,8 @@ mod order;
 mod show;
 mod show_values;
 
+pub use keyed::{engine, storage};
+
 pub use engines::{ObjectEngines, ObjectLocation};
 pub use mapping::ObjectMapping;
 

@@ -243,7 +243,8 @@ impl Objects for ObjectMapping {
     }
 
     fn put_comment(&self, header: &ObjectHeader<Self>, comment: Option<&str>) -> Result<()> {
-        let bytes = comment.map(text::to_bytes);
+        // As in libhdf5, an empty comment is none.
+        let bytes = comment.filter(|comment| !comment.is_empty()).map(text::to_bytes);
         let change = match &bytes {
             Some(bytes) => Change::Single(COMMENT, bytes),
             None => Change::Punch(COMMENT),

@@ -83,7 +83,7 @@ fn a_batch_does_all_or_nothing() {
         }
         c.apply(Batch::new().delete(KV)).unwrap();
         assert!(matches!(c.open(KV), Err(Error::NotFound(_))));
-        assert_eq!(c.list(None, 10).unwrap(), []);
+        assert_eq!(c.list().unwrap(), []);
     });
 }
 
@@ -217,7 +217,7 @@ fn what_was_flushed_is_there_again_and_nothing_else() {
     container.apply(Batch::new().create_blob(BLOB, ScratchPad::NULL, &b"lost"[..]).delete(KV)).unwrap();
     drop(container);
     let container = service.open("a", Mode::Read).unwrap();
-    assert_eq!(container.list(None, 10).unwrap(), [KV, ARRAY]);
+    assert_eq!(container.list().unwrap(), [KV, ARRAY]);
     assert_eq!(container.open(KV).unwrap(), ScratchPad::with(&[ARRAY, BLOB]));
     let mut into = [0; 16];
     container.read(ARRAY, &Slab::new(&[0, 0], &[2, 2]), &mut into).unwrap();
