@@ -7,7 +7,7 @@ use std::sync::Arc;
 use model::properties::FileCreate;
 use model::text::to_path;
 use model::{Error, Kind, Result};
-use vol::{Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, Registry};
+use vol::{Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess, Registry};
 
 use crate::handle::CAPABILITY;
 use crate::mapping::Mapping;
@@ -173,6 +173,10 @@ where
         let location = self.engines.location(op.registry, op.engine, op.path)?;
         let shared = self.open_at(&location, op).map_err(|error| error.with("path", op.path))?;
         Ok(Arc::new(KeyedContainer::new(shared, op.path, op.access.clone())))
+    }
+
+    fn extensions(&self) -> &'static [ExtensionInfo] {
+        <MappingOf<E> as crate::mapping::Objects>::EXTENSIONS
     }
 
     fn is_at_path(&self, engine: Option<&str>) -> bool {

@@ -24,6 +24,8 @@ use crate::During;
 pub const MEMORY: &str = "memory";
 /// The engine of a Ceph cluster.
 pub const RADOS: &str = "rados";
+/// The engine of folders, which locations without an engine have too.
+pub const EMBEDDED: &str = "embedded";
 
 /// An engine as it is in a registry.
 struct Registered(Arc<dyn Engine>);
@@ -34,7 +36,7 @@ struct Registered(Arc<dyn Engine>);
 /// Returns `Exists` if the name is taken, also by an engine of this library, and `Invalid` if it cannot stand in a location.
 pub fn register_engine(registry: &mut Registry, name: &str, engine: Arc<dyn Engine>) -> Result<()> {
     match name {
-        MEMORY | RADOS => Err(Error::exists("register storage engine").with("name", name)),
+        MEMORY | RADOS | EMBEDDED => Err(Error::exists("register storage engine").with("name", name)),
         _ => registry.register_engine(name, Arc::new(Registered(engine))),
     }
 }
@@ -46,6 +48,45 @@ pub struct EnginePlace {
     pub place: Place,
     /// Whether other processes may write at the same time.
     pub is_concurrent: bool,
+    /// How the container is created.
+    pub options: Options,
+}
+
+/// What a location asks for behind a `?`: `object+memory:run?names=daos&class=RP_2G1`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `names=daos`: a new container spells its keys as the connector for DAOS does.
+    pub daos_names: bool,
+    /// `class=`: the class of objects that are created.
+    pub class: Option<String>,
+}
+
+impl Options {
+    /// Takes the options of this library from a path, and leaves those of the engine.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if a value is unknown.
+    pub fn take(path: &str) -> Result<(String, Options)> {
+        let mut options = Options::default();
+        let Some((path, all)) = path.split_once('?') else { return Ok((path.to_owned(), options)) };
+        let mut others = Vec::new();
+        for option in all.split('&') {
+            match option.split_once('=') {
+                Some(("names", "daos")) => options.daos_names = true,
+                Some(("names", "design")) => options.daos_names = false,
+                Some(("names", other)) => {
+                    return Err(Error::invalid("read location").with("names", other));
+                }
+                Some(("class", class)) => options.class = Some(class.to_owned()),
+                _ => others.push(option),
+            }
+        }
+        let path = match others.is_empty() {
+            true => path.to_owned(),
+            false => format!("{path}?{}", others.join("&")),
+        };
+        Ok((path, options))
+    }
 }
 
 impl EnginePlace {
@@ -53,7 +94,7 @@ impl EnginePlace {
         // The same key on two engines is not the same container, and a name may be another engine in another registry.
         let pool = Arc::as_ptr(&place.pool).cast::<()>();
         let key = format!("{engine}:{} of pool {pool:p}", place.key);
-        EnginePlace { place: Place { key, ..place }, is_concurrent }
+        EnginePlace { place: Place { key, ..place }, is_concurrent, options: Options::default() }
     }
 }
 
@@ -81,7 +122,7 @@ pub fn is_concurrent(registry: &Registry, engine: &str) -> bool {
 }
 
 fn unknown(registry: &Registry, name: &str) -> Error {
-    let known: Vec<&str> = [MEMORY, RADOS].into_iter().chain(registry.engine_names()).collect();
+    let known: Vec<&str> = [MEMORY, RADOS, EMBEDDED].into_iter().chain(registry.engine_names()).collect();
     Error::unsupported("use storage engine").with("engine", name).with("known", known.join(", "))
 }
 
@@ -91,6 +132,11 @@ impl EnginePools {
     /// # Errors
     /// Returns `Unsupported` if there is no such engine.
     pub fn place(&self, registry: &Registry, engine: &str, path: &str) -> Result<EnginePlace> {
+        let (path, options) = Options::take(path)?;
+        Ok(EnginePlace { options, ..self.place_of(registry, engine, &path)? })
+    }
+
+    fn place_of(&self, registry: &Registry, engine: &str, path: &str) -> Result<EnginePlace> {
         match engine {
             MEMORY => Ok(self.in_memory(path)),
             RADOS => self.in_cluster(path),

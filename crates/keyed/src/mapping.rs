@@ -9,9 +9,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use model::datatype::DescriptorSizes;
-use model::properties::GroupCreate;
+use model::properties::{DatasetCreate, GroupCreate};
 use model::{CharacterSet, Dataspace, Datatype, Error, Limits, Link, LinkTarget, ObjectKind, Result, Token};
-use vol::{Blobs, LinkLocation};
+use vol::{Blobs, ExtensionInfo, LinkLocation, Optional};
 
 use crate::storage_check::{Findings, ReachableObjects};
 use crate::{
@@ -86,6 +86,17 @@ pub trait Objects: Identities {
     /// The version of the layout that is written.
     const VERSION: u32;
 
+    /// The operations that the mapping adds to the contract.
+    const EXTENSIONS: &'static [ExtensionInfo] = &[];
+
+    /// Runs one of [`Objects::EXTENSIONS`].
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if there is no such operation.
+    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
+        Optional::new(name, request).or_unsupported()
+    }
+
     /// Returns whether other processes may change the container at the same time.
     fn is_concurrent(&self) -> bool {
         false
@@ -121,6 +132,11 @@ pub trait Objects: Identities {
 
     /// Returns the ID and location of a new object, which is not stored yet.
     fn new_object(&self, kind: ObjectKind) -> Result<(Self::Id, Self::Location)>;
+
+    /// Changes the creation properties of a new dataset to what the mapping can store of them.
+    fn adapt_dataset(&self, create: &mut DatasetCreate, space: &Dataspace, datatype: &Datatype) {
+        let _ = (create, space, datatype);
+    }
 
     /// Returns the shape of chunks in which a dataset without chunked layout is stored.
     fn automatic_chunks(&self, space: &Dataspace, datatype: &Datatype) -> Vec<u64>;

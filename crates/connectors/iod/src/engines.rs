@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use iod_storage::{Mode, Service};
-use keyed::engine::{EnginePlace, EnginePools, MEMORY};
+use keyed::engine::{EMBEDDED, EnginePlace, EnginePools, MEMORY, Options};
 use keyed::{During, Engines, Location};
 use model::properties::FileCreate;
 use model::text::to_path;
@@ -80,7 +80,14 @@ impl Engines for IodEngines {
         match engine {
             None => in_folder(path),
             Some(MEMORY) => Ok(self.in_memory(path)),
-            Some(other) => self.pools.place(registry, other, path).map(IodLocation::from),
+            Some(EMBEDDED) => in_folder(path),
+            Some(other) => {
+                let found = self.pools.place(registry, other, path)?;
+                match found.options == Options::default() {
+                    true => Ok(found.into()),
+                    false => Err(Error::unsupported("use options of a container").with("path", path)),
+                }
+            }
         }
     }
 

@@ -11,7 +11,9 @@ use objects::{Change, ObjectId, Phase, Update};
 use crate::ObjectMapping;
 use crate::blobs::BlobId;
 use crate::identity;
-use crate::keys::{self, ATTRIBUTE_COUNT, ATTRIBUTES, GLOBAL, INTERNAL, LINK_ORDER, ORDER, ORDER_COUNT};
+use crate::keys::{
+    self, ATTRIBUTE_COUNT, ATTRIBUTES, GLOBAL, INTERNAL, LINK, LINK_ORDER, ORDER, ORDER_COUNT, Spelling,
+};
 
 impl StorageReport for ObjectMapping {
     const REFERENCES: (&'static str, &'static str) = ("reference count", "references");
@@ -69,8 +71,10 @@ impl ObjectMapping {
     /// Checks the creation order of a group that has `count` links.
     fn check_order(&self, id: ObjectId, count: u64, findings: &mut Findings) -> Result<()> {
         for (place, link) in self.order_entries(id)? {
-            let found = self.store.get(id, &link, &[LINK_ORDER]).during("check order")?.pop().flatten();
-            if found.as_deref() == Some(&keys::number(place)[..]) {
+            let akey = if self.spelling == Spelling::Design { LINK_ORDER } else { LINK };
+            let found = self.store.get(id, &link, &[akey]).during("check order")?.pop().flatten();
+            let is_there = found.is_some() && self.spelling == Spelling::Daos;
+            if is_there || found.as_deref() == Some(&keys::number(place)[..]) {
                 continue;
             }
             let problem = format!("place {place} has \"{}\", which is not there", text::from_bytes(&link));

@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use keyed::engine::{self, EnginePlace, EnginePools};
+use keyed::engine::{self, EMBEDDED, EnginePlace, EnginePools, Options};
 use keyed::{During, Engines, Location};
 use model::properties::FileCreate;
 use model::text::{from_path, to_path};
 use model::{Error, Result};
-use objects::{ContainerId, Mode, Pool};
+use objects::{ContainerId, Mode, ObjectClass, Pool};
 use vol::Registry;
 
 use crate::ObjectMapping;
+use crate::extensions::class_of_name;
+use crate::keys::Spelling;
 
 /// The location of a container.
 #[derive(Debug, Clone)]
@@ -23,9 +25,15 @@ pub struct ObjectLocation {
     is_concurrent: bool,
     /// The folder that this container has for itself.
     folder: Option<PathBuf>,
+    options: Options,
 }
 
 impl ObjectLocation {
+    /// Returns the class of objects that are created.
+    fn class(&self) -> Result<Option<ObjectClass>> {
+        class_of_name(self.options.class.as_deref().unwrap_or_default())
+    }
+
     fn exists(&self) -> Result<bool> {
         Ok(self.pool.list().during("list containers")?.contains(&self.id))
     }
@@ -39,14 +47,21 @@ impl Location for ObjectLocation {
     }
 
     fn create(&self, create: &FileCreate) -> Result<ObjectMapping> {
+        let class = self.class()?;
         let store = self.pool.create(self.id).during("create container")?;
-        ObjectMapping::create(store, self.is_concurrent, create)
+        let spelling = if self.options.daos_names { Spelling::Daos } else { Spelling::Design };
+        let mapping = ObjectMapping::create(store, self.is_concurrent, create, spelling)?;
+        mapping.set_class(class);
+        Ok(mapping)
     }
 
     fn open(&self, is_writable: bool) -> Result<(ObjectMapping, FileCreate)> {
         let mode = if is_writable { Mode::ReadWrite } else { Mode::Read };
+        let class = self.class()?;
         let store = self.pool.open(self.id, mode).during("open container")?;
-        ObjectMapping::open(store, self.is_concurrent)
+        let (mapping, create) = ObjectMapping::open(store, self.is_concurrent)?;
+        mapping.set_class(class);
+        Ok((mapping, create))
     }
 
     fn destroy(&self, operation: &str) -> Result<()> {
@@ -72,9 +87,9 @@ const MARK: &[u8; 6] = b"object";
 
 impl From<EnginePlace> for ObjectLocation {
     fn from(found: EnginePlace) -> Self {
-        let EnginePlace { place, is_concurrent } = found;
+        let EnginePlace { place, is_concurrent, options } = found;
         let id = ContainerId::from_name(&place.name);
-        ObjectLocation { pool: place.pool, id, key: place.key, is_concurrent, folder: None }
+        ObjectLocation { pool: place.pool, id, key: place.key, is_concurrent, folder: None, options }
     }
 }
 
@@ -91,6 +106,10 @@ impl Engines for ObjectEngines {
     fn location(&self, registry: &Registry, engine: Option<&str>, path: &str) -> Result<ObjectLocation> {
         match engine {
             None => embedded(path),
+            Some(EMBEDDED) => {
+                let (path, options) = Options::take(path)?;
+                Ok(ObjectLocation { options, ..embedded(&path)? })
+            }
             Some(engine) => self.0.place(registry, engine, path).map(ObjectLocation::from),
         }
     }
@@ -115,11 +134,16 @@ impl Engines for ObjectEngines {
 
     /// Two that create a container in one folder must find the same one.
     fn lock(&self, engine: Option<&str>, path: &str) -> Option<std::fs::File> {
-        if engine.is_some() || path.is_empty() {
+        let path = match engine {
+            None => path.to_owned(),
+            Some(EMBEDDED) => Options::take(path).ok()?.0,
+            Some(_) => return None,
+        };
+        if path.is_empty() {
             return None;
         }
         // If this fails, creating the container reports why.
-        let path = to_path(path);
+        let path = to_path(&path);
         std::fs::create_dir_all(&path).ok()?;
         let folder = std::fs::File::open(&path).ok()?;
         folder.lock().ok().map(|()| folder)
@@ -156,5 +180,5 @@ fn embedded(path: &str) -> Result<ObjectLocation> {
     };
     let absolute = std::fs::canonicalize(&folder).or_else(|_| std::path::absolute(&folder));
     let key = from_path(absolute.as_deref().unwrap_or(&folder));
-    Ok(ObjectLocation { pool, id, key, is_concurrent: false, folder: Some(folder) })
+    Ok(ObjectLocation { pool, id, key, is_concurrent: false, folder: Some(folder), options: Options::default() })
 }

@@ -21,6 +21,7 @@
 
 mod bytes;
 mod check;
+mod class;
 pub mod embedded;
 mod engine;
 mod error;
@@ -36,6 +37,7 @@ pub mod strict;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use class::ObjectClass;
 pub use engine::{Engine, Place};
 pub use error::{Error, Result};
 pub use id::{ContainerId, ObjectId};
@@ -205,6 +207,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The first are never 0 or 1. Numbers that were taken before a flush which never came may be given again after
     /// a crash: nothing that lasts has them.
     fn allocate(&self, count: u64) -> Result<Range<u64>>;
+
+    /// Returns the upper 32 bits of the IDs of new objects, which belong to the store: of a class, or of none in particular.
+    fn class_bits(&self, class: Option<ObjectClass>) -> Result<u32> {
+        Ok(class.map_or(0, ObjectClass::to_bits))
+    }
 
     /// Changes one dkey. A condition is tested against what this store sees now; where another process was faster,
     /// or an akey is of another kind and this store did not look at it before, the flush answers `Condition` instead
