@@ -6,11 +6,11 @@ pub use layers::mirror::{MirrorResync, MirrorState};
 pub use layers::stats::{StatsJson, StatsRows, StatsTable};
 #[cfg(feature = "log")]
 pub use log::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
-#[cfg(feature = "object")]
-pub use object::{ObjectClassOf, SetObjectClass};
 #[cfg(feature = "native")]
 pub use native::{
     EvictObject, FileImage, FileMetadata, LinkStorage, LogMetadataCache, MetadataCache, ObjectMetadata,
     OverwriteInPlace, PageBufferStatistics, RemoteRequests, Repartition, ResetMetadataCacheCounts,
     ResetPageBufferStatistics, SetMetadataCacheBytes, SetVirtualView, StoredChunk, repartition,
 };
+#[cfg(feature = "object")]
+pub use object::{ObjectClassOf, SetObjectClass};

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use model::properties::FileCreate;
 use model::text::to_path;
 use model::{Error, Kind, Result};
-use vol::{Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess, Registry};
+use vol::{
+    Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess,
+    Registry,
+};
 
 use crate::handle::CAPABILITY;
 use crate::mapping::Mapping;

@@ -13,8 +13,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Error, Result};
 use ::objects::{Engine, Place, Pool, memory};
+use model::{Error, Result};
 use system::sync::{Mutex, MutexGuard};
 use vol::Registry;
 

@@ -15,7 +15,8 @@ use vol::{Blobs, ExtensionInfo, LinkLocation, Optional};
 
 use crate::storage_check::{Findings, ReachableObjects};
 use crate::{
-    AttributeHeader, ChunkRead, ChunkWrite, Dataset, Handle, ObjectHeader, PAGE, StoredChunk, after, descriptors,
+    AttributeHeader, ChunkRead, ChunkWrite, Dataset, Handle, ObjectHeader, PAGE, StoredChunk, after,
+    descriptors,
 };
 
 /// The ID of a blob, as it stands in elements.
@@ -195,11 +196,7 @@ pub trait Entries: Objects {
     }
 
     /// Visits all keys of a group or a map in the order of the store, some at a time.
-    fn each_keys(
-        &self,
-        id: Self::Id,
-        visit: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<()>,
-    ) -> Result<()> {
+    fn each_keys(&self, id: Self::Id, visit: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<()>) -> Result<()> {
         let mut from = Vec::new();
         loop {
             let keys = self.keys(id, &from, PAGE)?;

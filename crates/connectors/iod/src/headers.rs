@@ -164,8 +164,8 @@ impl IodMapping {
             ([have, rows @ ..], [wanted, others @ ..]) => have >= wanted && rows == others,
             _ => have == wanted,
         };
-        let fits = array.dims == wanted.dims
-            || !self.storage.is_atomic() && is_long(&array.dims, &wanted.dims);
+        let fits =
+            array.dims == wanted.dims || !self.storage.is_atomic() && is_long(&array.dims, &wanted.dims);
         let is_same = array.cell_bytes == wanted.cell_bytes && fits && array.chunk == wanted.chunk;
         match is_same {
             true => Ok(()),

@@ -180,5 +180,12 @@ fn embedded(path: &str) -> Result<ObjectLocation> {
     };
     let absolute = std::fs::canonicalize(&folder).or_else(|_| std::path::absolute(&folder));
     let key = from_path(absolute.as_deref().unwrap_or(&folder));
-    Ok(ObjectLocation { pool, id, key, is_concurrent: false, folder: Some(folder), options: Options::default() })
+    Ok(ObjectLocation {
+        pool,
+        id,
+        key,
+        is_concurrent: false,
+        folder: Some(folder),
+        options: Options::default(),
+    })
 }

@@ -11,11 +11,11 @@ use vol::DatasetInfo;
 
 use crate::ObjectMapping;
 use crate::identity;
-use crate::mapping::whole_extent;
 use crate::keys::{
     self, CHUNK_SHAPE, COMMITTED, CREATION, DATASPACE, DATATYPE, FILL_VALUE, INTERNAL, KEY_DATATYPE,
     OTHER_PROPERTIES, Spelling, VALUE_DATATYPE,
 };
+use crate::mapping::whole_extent;
 
 fn corrupt(problem: &str) -> Error {
     Error::corrupt("read object").with("problem", problem)
@@ -131,7 +131,12 @@ fn decode_body(
     })
 }
 
-fn decode_dataset(spelling: Spelling, creation: &[u8], values: &mut Values, limits: &Limits) -> Result<Dataset> {
+fn decode_dataset(
+    spelling: Spelling,
+    creation: &[u8],
+    values: &mut Values,
+    limits: &Limits,
+) -> Result<Dataset> {
     let mut create = encode::decode_dataset_create(creation, limits)?;
     if let Some(other) = values.get(6) {
         filters::pipeline::take_other(&other, &mut create)?;

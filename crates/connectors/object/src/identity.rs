@@ -103,11 +103,15 @@ mod tests {
 
     #[test]
     fn a_class_stands_in_the_upper_bits() {
-        let (store, numbers) = (objects::memory::pool().create(objects::ContainerId([1; 16])).unwrap(), Numbers::default());
+        let (store, numbers) =
+            (objects::memory::pool().create(objects::ContainerId([1; 16])).unwrap(), Numbers::default());
         let wanted: ObjectClass = "RP_2GX".parse().unwrap();
         let id = numbers.next(&*store, ObjectKind::Dataset, Some(wanted)).unwrap();
         assert_eq!(id.high, 0x0708_ffff_4000_0000);
-        assert_eq!((object(token(id)).unwrap(), class(id), kind(id)), (id, Some(wanted), ObjectKind::Dataset));
+        assert_eq!(
+            (object(token(id)).unwrap(), class(id), kind(id)),
+            (id, Some(wanted), ObjectKind::Dataset)
+        );
         let plain = numbers.next(&*store, ObjectKind::Group, None).unwrap();
         assert_eq!((plain.high, class(plain)), (0, None));
     }

@@ -40,7 +40,12 @@ impl ObjectMapping {
     /// Returns the value of a map's empty key as older programs stored it.
     fn old_empty_value(&self, id: ObjectId, operation: &str) -> Result<Option<Vec<u8>>> {
         match identity::kind(id) {
-            ObjectKind::Map => Ok(self.store.get(id, OLD_EMPTY_KEY, &[self.spelling.map()]).during(operation)?.pop().flatten()),
+            ObjectKind::Map => Ok(self
+                .store
+                .get(id, OLD_EMPTY_KEY, &[self.spelling.map()])
+                .during(operation)?
+                .pop()
+                .flatten()),
             _ => Ok(None),
         }
     }
@@ -109,8 +114,7 @@ impl Entries for ObjectMapping {
 
     fn put_values(&self, map: ObjectId, pairs: &[(&[u8], &[u8])]) -> Result<()> {
         let akey = |key: &[u8]| self.location_of(map, key).1;
-        let changes: Vec<_> =
-            pairs.iter().map(|(key, value)| [Change::Single(akey(key), value)]).collect();
+        let changes: Vec<_> = pairs.iter().map(|(key, value)| [Change::Single(akey(key), value)]).collect();
         let phase = Phase::Content;
         let mut updates: Vec<Update<'_>> = Vec::with_capacity(pairs.len());
         for ((key, _), changes) in pairs.iter().zip(&changes) {

@@ -10,8 +10,8 @@ use system::sync::Mutex;
 use vol::{DatasetInfo, Extension, ExtensionInfo, Optional};
 
 use crate::encoded::{AttributeForm, LastEncoded};
-use crate::identity::{self, Numbers};
 use crate::extensions::{ObjectClassOf, SetObjectClass, class_of_name, token_of};
+use crate::identity::{self, Numbers};
 use crate::keys::{self, COMMENT, DATASPACE, INTERNAL, Spelling};
 
 /// A container in an object store.
@@ -40,7 +40,8 @@ pub(crate) fn unless_changed(changed: objects::Result<()>, operation: &str) -> R
 /// Returns whether a container without a layout version is one of the connector for DAOS: its root group has creation
 /// properties, and no reference count as we spell it.
 fn is_of_daos(store: &dyn Store) -> Result<bool> {
-    let found = store.get(keys::ROOT, INTERNAL, &[keys::CREATION, keys::REFERENCES]).during("open container")?;
+    let found =
+        store.get(keys::ROOT, INTERNAL, &[keys::CREATION, keys::REFERENCES]).during("open container")?;
     Ok(matches!(found[..], [Some(_), None]))
 }
 
@@ -312,7 +313,8 @@ impl Objects for ObjectMapping {
     fn read_status(&self, header: &ObjectHeader<Self>) -> Result<(u64, Option<String>)> {
         let wanted = [keys::CREATION, self.spelling.references(), COMMENT];
         let found = self.store.get(header.id, INTERNAL, &wanted).during("read object")?;
-        let [creation, count, comment] = <[_; 3]>::try_from(found).map_err(|_| Error::corrupt("read object"))?;
+        let [creation, count, comment] =
+            <[_; 3]>::try_from(found).map_err(|_| Error::corrupt("read object"))?;
         let references = self.counted(header.id, creation.as_deref(), count.as_deref())?;
         Ok((references, comment.map(|comment| text::from_bytes(&comment))))
     }

@@ -10,8 +10,8 @@ use crate::array::automatic_block;
 use crate::blob::WHOLE;
 use crate::container::{PHASE, missing};
 use crate::head::{HEAD, Head, Shape};
-use crate::layout::Layout;
 use crate::kv::{check_key, pair_key};
+use crate::layout::Layout;
 use crate::{Container, Error, Id, Kind, Result, ScratchPad};
 
 /// Changes that are made together by [`Container::apply`].

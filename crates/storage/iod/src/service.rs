@@ -180,7 +180,9 @@ impl Service {
     pub fn list(&self) -> Result<Vec<String>> {
         match &self.0 {
             FolderState::Memory(all) => Ok(locked(all).keys().cloned().collect()),
-            FolderState::Pool(_) => Err(Error::Refused("a pool has UUIDs of containers, and no names".into())),
+            FolderState::Pool(_) => {
+                Err(Error::Refused("a pool has UUIDs of containers, and no names".into()))
+            }
             FolderState::Folder(parent) => {
                 let failed = |source| Error::Io { what: format!("list {}", parent.display()), source };
                 let mut names = Vec::new();

@@ -37,16 +37,8 @@ const REPLICAS: [(u16, u8); 13] = [
     (128, 20),
 ];
 /// Cells of data and of parity, and the redundancy of each pair (`OR_RS_2P1` and so on).
-const ERASURE_CODES: [(u16, u16, u8); 8] = [
-    (2, 1, 32),
-    (2, 2, 33),
-    (4, 1, 34),
-    (4, 2, 35),
-    (8, 1, 36),
-    (8, 2, 37),
-    (16, 1, 38),
-    (16, 2, 39),
-];
+const ERASURE_CODES: [(u16, u16, u8); 8] =
+    [(2, 1, 32), (2, 2, 33), (4, 1, 34), (4, 2, 35), (8, 1, 36), (8, 2, 37), (16, 1, 38), (16, 2, 39)];
 
 impl ObjectClass {
     /// Returns the upper 32 bits of the IDs of objects of this class.
@@ -113,7 +105,9 @@ impl FromStr for ObjectClass {
             Some(ObjectClass { groups, ..class })
         };
         let unknown = || {
-            Error::NotFound(format!("there is no object class {name:?}; known are S1, SX, RP_2G1, EC_4P2GX and so on"))
+            Error::NotFound(format!(
+                "there is no object class {name:?}; known are S1, SX, RP_2G1, EC_4P2GX and so on"
+            ))
         };
         ObjectClass::with_one_group().find_map(fits).ok_or_else(unknown)
     }

@@ -256,12 +256,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Returns up to `count_max` dkeys of an object in the order of the engine, from where `after` says. A page may be short,
     /// and is the last if it has no anchor. Of keys that come or go meanwhile some are seen; all others are seen once.
-    fn list_dkeys(
-        &self,
-        object: ObjectId,
-        after: Option<&Anchor>,
-        count_max: usize,
-    ) -> Result<Page<Vec<u8>>>;
+    fn list_dkeys(&self, object: ObjectId, after: Option<&Anchor>, count_max: usize)
+    -> Result<Page<Vec<u8>>>;
 
     /// Returns up to `count_max` akeys of a dkey, as [`Store::list_dkeys`] does.
     fn list_akeys(

@@ -11,7 +11,9 @@ use crate::check::{self, Shape};
 use crate::layout::value::Value;
 use crate::layout::writer::{self, Far, ReadRange};
 use crate::page::{first_key, last_object};
-use crate::{Anchor, Change, Condition, Error, Fetch, Mode, ObjectId, Page, Phase, Result, Size, Store, Update};
+use crate::{
+    Anchor, Change, Condition, Error, Fetch, Mode, ObjectId, Page, Phase, Result, Size, Store, Update,
+};
 
 /// Another process may remove what is just being read: then the keys are asked for again.
 const TRIES_MAX: usize = 20;
