@@ -30,7 +30,8 @@ impl Default for MapAccess {
 
 impl MapAccess {
     /// Returns how many keys the next page has, after pages of `keys` with so many bytes.
-    pub(crate) fn keys_of_page(&self, keys: u64, bytes: u64) -> u64 {
+    #[must_use]
+    pub fn keys_of_page(&self, keys: u64, bytes: u64) -> u64 {
         let average = bytes.checked_div(keys).unwrap_or(0).max(1);
         self.key_prefetch.min(self.key_alloc_bytes / average).max(1)
     }

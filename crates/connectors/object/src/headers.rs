@@ -101,7 +101,9 @@ impl ObjectMapping {
         let other = filters::pipeline::other(&info.create)?;
         entries.extend(other.as_ref().map(|other| (OTHER_PROPERTIES, &other[..])));
         let shape = keys::shape(&dataset.shape);
-        if !matches!(info.create.layout, Layout::Chunked { .. }) && self.spelling == Spelling::Design {
+        // A scalar has no dimensions, and a store no empty value.
+        let is_chunked = matches!(info.create.layout, Layout::Chunked { .. });
+        if !is_chunked && !shape.is_empty() && self.spelling == Spelling::Design {
             entries.push((CHUNK_SHAPE, &shape));
         }
         put(&entries)
@@ -148,7 +150,7 @@ fn decode_dataset(
     let shape = match (&create.layout, values.get(5)) {
         (Layout::Chunked { shape, .. }, _) => shape.clone(),
         (_, Some(shape)) => keys::shape_of(&shape)?,
-        (_, None) if spelling == Spelling::Daos => whole_extent(&space),
+        (_, None) if spelling == Spelling::Daos || space.dims().is_empty() => whole_extent(&space),
         (_, None) => return Err(corrupt("its chunk dimensions are missing")),
     };
     let committed = values.get(4).map(|token| committed(&token)).transpose()?;

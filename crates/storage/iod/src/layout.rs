@@ -17,19 +17,24 @@ pub(crate) const NEWEST: Layout = Layout { version: 2, here: &[0], cells: &[0] }
 /// All that are known, the newest first.
 pub(crate) const KNOWN: [Layout; 2] = [NEWEST, FIRST];
 
+/// What stands for an empty value.
+const EMPTY: &[u8] = b"\0empty";
+
 impl Layout {
-    /// Returns a pair's value as it is stored: zeros, of which there may be none, have one more.
+    /// Returns a pair's value as it is stored: one that begins like [`EMPTY`] has a byte more.
     pub(crate) fn stored_value(self, value: &[u8]) -> Vec<u8> {
-        let mut stored = value.to_vec();
-        if self.version > 1 && value.iter().all(|byte| *byte == 0) {
-            stored.push(0);
+        match self.version {
+            2.. if value.is_empty() => EMPTY.to_vec(),
+            2.. if value.starts_with(EMPTY) => [value, &[0]].concat(),
+            _ => value.to_vec(),
         }
-        stored
     }
 
     /// Returns the inverse of [`Layout::stored_value`].
     pub(crate) fn value(self, mut stored: Vec<u8>) -> Vec<u8> {
-        if self.version > 1 && stored.iter().all(|byte| *byte == 0) {
+        if self.version > 1 && stored == EMPTY {
+            stored.clear();
+        } else if self.version > 1 && stored.starts_with(EMPTY) {
             stored.pop();
         }
         stored
@@ -42,7 +47,7 @@ mod tests {
 
     #[test]
     fn values_come_back_and_none_is_stored_empty() {
-        for value in [&[][..], &[0], &[0, 0], &[0, 1], &[1, 0]] {
+        for value in [&[][..], &[0], EMPTY, b"\0empty\0", b"\0empt", b"\0empty value", &[1, 0]] {
             let stored = NEWEST.stored_value(value);
             assert!(!stored.is_empty());
             assert_eq!(NEWEST.value(stored), value);
