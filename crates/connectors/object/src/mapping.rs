@@ -198,7 +198,7 @@ impl Objects for ObjectMapping {
 
     fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
         Optional::new(name, request)
-            .on::<SetObjectClass>(|class| Ok(self.set_class(class_of_name(&class)?)))
+            .on::<SetObjectClass>(|class| class_of_name(&class).map(|class| self.set_class(class)))
             .on::<ObjectClassOf>(|token| {
                 let id = token_of(&token).and_then(Self::id)?;
                 Ok(identity::class(id).map_or_else(String::new, |class| class.to_string()))

@@ -103,7 +103,7 @@ impl Core {
             if *is_new {
                 waiting.new.insert(*id);
             }
-            let phase = match waiting.new.contains(id) && *phase != Phase::Removal {
+            let phase = match waiting.new.contains(id) {
                 // What is in a new object is not found before the link to it.
                 true => Phase::Description,
                 false => *phase,

@@ -171,7 +171,7 @@ impl Service {
     pub fn contains(&self, name: &str) -> bool {
         match &self.0 {
             FolderState::Memory(all) => locked(all).contains_key(name),
-            FolderState::Pool(pool) => pool.list().is_ok_and(|found| found.contains(&id_in_pool(name))),
+            FolderState::Pool(pool) => pool.open(id_in_pool(name), Mode::Read).is_ok(),
             FolderState::Folder(parent) => check_name(name).is_ok() && is_there(&parent.join(name)),
         }
     }
