@@ -1,4 +1,5 @@
-//! Extension points of the library: virtual file drivers, filters, conversions and classes of user-defined links.
+//! Extension points of the library: virtual file drivers, storage engines, filters, conversions and classes of
+//! user-defined links.
 //!
 //! Register them in a [`Registry`], and create and open files with [`File::create_in`](crate::File::create_in) and
 //! [`File::open_in`](crate::File::open_in). Programs that do so are in `examples/extend`.
@@ -13,7 +14,11 @@ pub use files::{
 pub use filters::{
     Codecs, Done, Error as FilterError, ErrorKind as FilterErrorKind, Filter, FilterId, Output, Params,
 };
+#[cfg(all(feature = "iod", not(feature = "object")))]
+pub use iod::{engine::register_engine, storage};
 pub use model::convert::{Conversions, Convert, Exception, Handling, OnException, SoftConvert};
+#[cfg(feature = "object")]
+pub use object::{engine::register_engine, storage};
 pub use vol::{
     Connector, LINK_CLASS_MIN, LayerFactory, LinkClass, LinkClasses, LinkDestination, LinkTraversal,
     Registered, Registry,

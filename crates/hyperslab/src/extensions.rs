@@ -12,3 +12,5 @@ pub use native::{
     OverwriteInPlace, PageBufferStatistics, RemoteRequests, Repartition, ResetMetadataCacheCounts,
     ResetPageBufferStatistics, SetMetadataCacheBytes, SetVirtualView, StoredChunk, repartition,
 };
+#[cfg(feature = "object")]
+pub use object::{ObjectClassOf, SetObjectClass};

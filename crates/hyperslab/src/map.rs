@@ -13,8 +13,29 @@ use vol::{MapInfo, OpMapCreate};
 use crate::object::Object;
 use crate::{Group, H5Type};
 
-/// Keys fetched at a time while a map is iterated, unless the caller says otherwise.
-const KEYS_AT_ONCE: u64 = 4096;
+/// Access properties of a map: how its keys are fetched while it is iterated (`H5Pset_map_iterate_hints`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MapAccess {
+    /// Keys that are fetched at a time: more cost memory, fewer cost round trips.
+    pub key_prefetch: u64,
+    /// Bytes of keys that are expected to come at a time. After a page that had more, the next ones ask for fewer keys.
+    pub key_alloc_bytes: u64,
+}
+
+impl Default for MapAccess {
+    fn default() -> Self {
+        MapAccess { key_prefetch: 4096, key_alloc_bytes: 1 << 20 }
+    }
+}
+
+impl MapAccess {
+    /// Returns how many keys the next page has, after pages of `keys` with so many bytes.
+    #[must_use]
+    pub fn keys_of_page(&self, keys: u64, bytes: u64) -> u64 {
+        let average = bytes.checked_div(keys).unwrap_or(0).max(1);
+        self.key_prefetch.min(self.key_alloc_bytes / average).max(1)
+    }
+}
 
 /// A map: pairs of a key and a value, each of one type. It dereferences to [`Object`], so it has attributes.
 ///
@@ -36,7 +57,7 @@ pub struct Map {
     object: Object,
     key: Datatype,
     value: Datatype,
-    keys_at_once: u64,
+    access: MapAccess,
 }
 
 impl std::ops::Deref for Map {
@@ -49,7 +70,7 @@ impl std::ops::Deref for Map {
 impl Map {
     pub(crate) fn open(object: Object) -> Result<Self> {
         let MapInfo { key, value, .. } = object.session.container.map_info(object.token)?;
-        Ok(Map { object, key, value, keys_at_once: KEYS_AT_ONCE })
+        Ok(Map { object, key, value, access: MapAccess::default() })
     }
 
     /// Returns the type of keys, as stored.
@@ -74,8 +95,19 @@ impl Map {
 
     /// Fetches so many keys at a time while it iterates: more cost memory, fewer cost round trips.
     pub fn keys_at_once(mut self, count: u64) -> Self {
-        self.keys_at_once = count.max(1);
+        self.access.key_prefetch = count;
         self
+    }
+
+    /// Sets the access properties.
+    pub fn with_access(mut self, access: MapAccess) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Returns the access properties.
+    pub fn access(&self) -> &MapAccess {
+        &self.access
     }
 
     /// Sets the value of a key.
@@ -166,9 +198,13 @@ impl Map {
         position: &mut KeyPosition,
         mut visit: impl FnMut(K) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
+        let (mut keys, mut bytes) = (0, 0);
         loop {
             let container = &self.session.container;
-            let page = container.map_keys(self.token, position.0.as_deref(), self.keys_at_once)?;
+            let count = self.access.keys_of_page(keys, bytes);
+            let page = container.map_keys(self.token, position.0.as_deref(), count)?;
+            keys += page.entries.len() as u64;
+            bytes += page.entries.iter().map(|key| key.len() as u64).sum::<u64>();
             let is_last = !page.more || page.entries.is_empty();
             for (key, stored) in self.loaded_keys(&page.entries)?.into_iter().zip(page.entries) {
                 let went = visit(key)?;
@@ -311,5 +347,20 @@ impl Group {
     /// Returns the map at a path.
     pub fn map(&self, path: &str) -> Result<Map> {
         self.open_kind(path, model::ObjectKind::Map).and_then(Map::open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_get_smaller_where_keys_are_long_and_never_empty() {
+        let access = MapAccess { key_prefetch: 100, key_alloc_bytes: 1000 };
+        assert_eq!(access.keys_of_page(0, 0), 100);
+        assert_eq!(access.keys_of_page(100, 400), 100);
+        assert_eq!(access.keys_of_page(100, 10_000), 10);
+        assert_eq!(access.keys_of_page(1, 1 << 20), 1);
+        assert_eq!(MapAccess { key_prefetch: 0, key_alloc_bytes: 0 }.keys_of_page(5, 50), 1);
     }
 }

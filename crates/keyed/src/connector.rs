@@ -7,7 +7,10 @@ use std::sync::Arc;
 use model::properties::FileCreate;
 use model::text::to_path;
 use model::{Error, Kind, Result};
-use vol::{Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess};
+use vol::{
+    Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess,
+    Registry,
+};
 
 use crate::handle::CAPABILITY;
 use crate::mapping::Mapping;
@@ -42,7 +45,7 @@ pub trait Location {
     fn remove_folder(&self) {}
 }
 
-/// The storage engines of a connector.
+/// The storage engines of a connector. Those that a program added are in the registry.
 pub trait Engines: Debug + Default + Send + Sync {
     /// Where a container is.
     type Location: Location;
@@ -56,14 +59,15 @@ pub trait Engines: Debug + Default + Send + Sync {
     ///
     /// # Errors
     /// Returns `Unsupported` if there is no such engine.
-    fn location(&self, engine: Option<&str>, path: &str) -> Result<Self::Location>;
+    fn location(&self, registry: &Registry, engine: Option<&str>, path: &str) -> Result<Self::Location>;
 
-    /// Returns the location of the container at a path on any engine, or `None` if there is none.
-    fn find(&self, path: &str) -> Result<Option<Self::Location>>;
+    /// Returns the location of the container at a path, or `None` if there is none. Without an engine, folders, memory and
+    /// clusters that are known are looked at.
+    fn find(&self, registry: &Registry, engine: Option<&str>, path: &str) -> Result<Option<Self::Location>>;
 
     /// Returns whether several processes may write to a container of an engine at the same time.
-    fn is_concurrent(engine: Option<&str>) -> bool {
-        let _ = engine;
+    fn is_concurrent(registry: &Registry, engine: Option<&str>) -> bool {
+        let _ = (registry, engine);
         false
     }
 
@@ -155,13 +159,13 @@ where
         }
     }
 
-    fn is_concurrent(&self, engine: Option<&str>) -> bool {
-        E::is_concurrent(engine)
+    fn is_concurrent(&self, engine: Option<&str>, registry: &Registry) -> bool {
+        E::is_concurrent(registry, engine)
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
         let _lock = self.engines.lock(op.engine, op.path);
-        let location = self.engines.location(op.engine, op.path)?;
+        let location = self.engines.location(op.registry, op.engine, op.path)?;
         let shared = self.create_at(&location, op)?;
         // A new container can be written, whatever the access says: there is nothing to read in it.
         let access = FileAccess { access: Access::Write, ..op.access.clone() };
@@ -169,9 +173,13 @@ where
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        let location = self.engines.location(op.engine, op.path)?;
+        let location = self.engines.location(op.registry, op.engine, op.path)?;
         let shared = self.open_at(&location, op).map_err(|error| error.with("path", op.path))?;
         Ok(Arc::new(KeyedContainer::new(shared, op.path, op.access.clone())))
+    }
+
+    fn extensions(&self) -> &'static [ExtensionInfo] {
+        <MappingOf<E> as crate::mapping::Objects>::EXTENSIONS
     }
 
     fn is_at_path(&self, engine: Option<&str>) -> bool {
@@ -181,7 +189,7 @@ where
     fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
         let path = op.path;
         let missing = || Error::not_found("find container").with("path", path);
-        let location = self.engines.find(path)?.ok_or_else(missing)?;
+        let location = self.engines.find(op.registry, op.engine, path)?.ok_or_else(missing)?;
         self.open.while_closed(location.key(), "delete container", || {
             location.destroy("delete container")?;
             location.remove_folder();
@@ -190,7 +198,7 @@ where
     }
 
     fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
-        Ok(self.engines.find(op.path)?.is_some())
+        Ok(self.engines.find(op.registry, op.engine, op.path)?.is_some())
     }
 }
 

@@ -29,6 +29,7 @@ mod dataset;
 mod datasets;
 mod descriptors;
 mod elements;
+pub mod engine;
 mod error;
 mod filtered;
 mod handle;
@@ -48,6 +49,8 @@ mod retry;
 mod shared;
 pub mod show;
 mod storage_check;
+
+pub use ::objects as storage;
 
 pub use attributes::{AttributeHeader, missing_attribute, value_bytes};
 pub use checks::{is_tracked, space_bytes};

@@ -7,7 +7,7 @@ use model::{Error, Index, Link, LinkTarget, Order, Result, Token, text};
 use vol::{GroupInfo, LinkLocation, OpLinkCreate, OpLinkMove, OpList, Page};
 
 use crate::checks::{check_link_target, is_tracked, slice, untracked};
-use crate::listing::{PAGE, View, after};
+use crate::listing::View;
 use crate::mapping::Mapping;
 use crate::reference_counts::Changes;
 use crate::{Handle, ObjectHeader};
@@ -99,6 +99,7 @@ impl<M: Mapping> Handle<M> {
                 slice(&self.shared.listings.snapshot(group.id, View::Creation, names)?, op)
             }
             (Index::Name, Order::Decreasing) => slice(&self.all_keys(group.id)?, op),
+            (Index::Name, _) if !self.mapping().has_ordered_keys() => slice(&self.all_keys(group.id)?, op),
             (Index::Name, _) => {
                 let keys = |from: &[u8], count| self.mapping().keys(group.id, from, count);
                 let is_link = |key: &[u8]| self.mapping().is_entry(group.id, key);
@@ -163,11 +164,7 @@ impl<M: Mapping> Handle<M> {
 impl<M: Mapping> Handle<M> {
     /// Visits the keys of a group's links or a map's pairs, page by page.
     fn each_page(&self, id: M::Id, mut visit: impl FnMut(Vec<Vec<u8>>) -> Result<()>) -> Result<()> {
-        let mut from = Vec::new();
-        loop {
-            let mut keys = self.mapping().keys(id, &from, PAGE)?;
-            let Some(last) = keys.last() else { return Ok(()) };
-            from = after(last);
+        self.mapping().each_keys(id, &mut |mut keys| {
             let mut failed = None;
             keys.retain(|key| {
                 self.mapping().is_entry(id, key).unwrap_or_else(|error| {
@@ -176,8 +173,8 @@ impl<M: Mapping> Handle<M> {
                 })
             });
             failed.map_or(Ok(()), Err)?;
-            visit(keys)?;
-        }
+            visit(keys)
+        })
     }
 
     /// Returns the number of a group's links or a map's pairs.
@@ -193,13 +190,15 @@ impl<M: Mapping> Handle<M> {
     }
 
     /// Returns the keys of a group's links or a map's pairs, in byte order.
-    fn all_keys(&self, id: M::Id) -> Result<Arc<Vec<Vec<u8>>>> {
+    pub(crate) fn all_keys(&self, id: M::Id) -> Result<Arc<Vec<Vec<u8>>>> {
         self.shared.listings.snapshot(id, View::Names, || {
             let mut all = Vec::new();
             self.each_page(id, |keys| {
                 all.extend(keys);
                 Ok(())
             })?;
+            // A store enumerates in its own order.
+            all.sort_unstable();
             Ok(all)
         })
     }

@@ -9,13 +9,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use model::datatype::DescriptorSizes;
-use model::properties::GroupCreate;
+use model::properties::{DatasetCreate, GroupCreate};
 use model::{CharacterSet, Dataspace, Datatype, Error, Limits, Link, LinkTarget, ObjectKind, Result, Token};
-use vol::{Blobs, LinkLocation};
+use vol::{Blobs, ExtensionInfo, LinkLocation, Optional};
 
 use crate::storage_check::{Findings, ReachableObjects};
 use crate::{
-    AttributeHeader, ChunkRead, ChunkWrite, Dataset, Handle, ObjectHeader, StoredChunk, descriptors,
+    AttributeHeader, ChunkRead, ChunkWrite, Dataset, Handle, ObjectHeader, PAGE, StoredChunk, after,
+    descriptors,
 };
 
 /// The ID of a blob, as it stands in elements.
@@ -86,6 +87,17 @@ pub trait Objects: Identities {
     /// The version of the layout that is written.
     const VERSION: u32;
 
+    /// The operations that the mapping adds to the contract.
+    const EXTENSIONS: &'static [ExtensionInfo] = &[];
+
+    /// Runs one of [`Objects::EXTENSIONS`].
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if there is no such operation.
+    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
+        Optional::new(name, request).or_unsupported()
+    }
+
     /// Returns whether other processes may change the container at the same time.
     fn is_concurrent(&self) -> bool {
         false
@@ -121,6 +133,11 @@ pub trait Objects: Identities {
 
     /// Returns the ID and location of a new object, which is not stored yet.
     fn new_object(&self, kind: ObjectKind) -> Result<(Self::Id, Self::Location)>;
+
+    /// Changes the creation properties of a new dataset to what the mapping can store of them.
+    fn adapt_dataset(&self, create: &mut DatasetCreate, space: &Dataspace, datatype: &Datatype) {
+        let _ = (create, space, datatype);
+    }
 
     /// Returns the shape of chunks in which a dataset without chunked layout is stored.
     fn automatic_chunks(&self, space: &Dataspace, datatype: &Datatype) -> Vec<u64>;
@@ -171,6 +188,23 @@ pub trait Objects: Identities {
 pub trait Entries: Objects {
     /// Returns up to `count_max` keys of a group or a map in byte order, from `from` on.
     fn keys(&self, id: Self::Id, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>>;
+
+    /// Returns whether the store finds keys in byte order, so that [`Entries::keys`] costs what it returns. Otherwise each
+    /// call enumerates all keys, and a caller that needs many pages sorts them once.
+    fn has_ordered_keys(&self) -> bool {
+        true
+    }
+
+    /// Visits all keys of a group or a map in the order of the store, some at a time.
+    fn each_keys(&self, id: Self::Id, visit: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<()>) -> Result<()> {
+        let mut from = Vec::new();
+        loop {
+            let keys = self.keys(id, &from, PAGE)?;
+            let Some(last) = keys.last() else { return Ok(()) };
+            from = after(last);
+            visit(keys)?;
+        }
+    }
 
     /// Returns whether a key that [`Entries::keys`] returned is a link or pair, and not the mapping's own.
     fn is_entry(&self, id: Self::Id, key: &[u8]) -> Result<bool> {

@@ -8,6 +8,14 @@ use crate::listing::page_after;
 use crate::mapping::Mapping;
 use crate::{Handle, ObjectHeader};
 
+/// Returns up to `count` of sorted keys after a key, and whether more follow.
+fn page_of(sorted: &[Vec<u8>], after: Option<&[u8]>, count: u64) -> Page<Vec<u8>> {
+    let start = after.map_or(0, |after| sorted.partition_point(|key| key.as_slice() <= after));
+    let rest = &sorted[start..];
+    let count = usize::try_from(count).unwrap_or(usize::MAX).min(rest.len());
+    Page { entries: rest[..count].to_vec(), more: count < rest.len() }
+}
+
 impl<M: Mapping> Handle<M> {
     pub(crate) fn map_info(&self, map: &ObjectHeader<M>) -> Result<MapInfo> {
         let (key, value) = map.map()?;
@@ -58,6 +66,9 @@ impl<M: Mapping> Handle<M> {
         count: u64,
     ) -> Result<Page<Vec<u8>>> {
         map.map()?;
+        if !self.mapping().has_ordered_keys() {
+            return Ok(page_of(&self.all_keys(map.id)?, after, count));
+        }
         let keys = |from: &[u8], count| self.mapping().keys(map.id, from, count);
         page_after(after, count, keys, |key| self.mapping().is_entry(map.id, key))
     }

@@ -73,6 +73,7 @@ impl<M: Mapping> Handle<M> {
         check_dataset(op, &datatype, self.limits(), M::NAME)?;
         let mut create = op.create.clone();
         filters::pipeline::complete(&self.shared.filters, &mut create, &datatype)?;
+        self.mapping().adapt_dataset(&mut create, &op.space, &datatype);
         let shape = match &create.layout {
             Layout::Chunked { shape, .. } => shape.clone(),
             _ => self.mapping().automatic_chunks(&op.space, &datatype),

@@ -28,7 +28,7 @@ fn put(store: &dyn Store, (object, dkey, akey): &Key, value: &[u8]) {
 /// Returns the keys of all single values.
 fn singles(store: &dyn Store) -> Vec<Key> {
     let mut keys = Vec::new();
-    for id in store.objects(None, 1000).unwrap() {
+    for id in store.all_objects().unwrap() {
         for dkey in store.dkeys(id, b"", 1000).unwrap() {
             for akey in store.akeys(id, &dkey, b"", 1000).unwrap() {
                 if matches!(store.size(id, &dkey, &akey).unwrap(), Some(Size::Single(_))) {

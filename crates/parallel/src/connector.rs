@@ -6,8 +6,8 @@ use comm::Comm;
 use model::{Error, Result};
 use protocol::wire::{self, OpenRequest};
 use vol::{
-    Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Replica,
-    Replicas,
+    Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Registry,
+    Replica, Replicas,
 };
 
 use crate::container::ParallelContainer;
@@ -63,17 +63,17 @@ impl ParallelConnector {
         ParallelConnector { inner, ranks: Ranks(comm), is_served: true }
     }
 
-    fn sharing(&self, engine: Option<&str>) -> Sharing {
+    fn sharing(&self, engine: Option<&str>, registry: &Registry) -> Sharing {
         match self.is_served {
             true => Sharing::Served,
-            false if self.inner.is_concurrent(engine) => Sharing::Concurrent,
+            false if self.inner.is_concurrent(engine, registry) => Sharing::Concurrent,
             false => Sharing::Led,
         }
     }
 
     /// Returns an error if several ranks cannot write to a container.
-    fn check_writable(&self, path: &str, engine: Option<&str>) -> Result<()> {
-        match self.sharing(engine) {
+    fn check_writable(&self, path: &str, engine: Option<&str>, registry: &Registry) -> Result<()> {
+        match self.sharing(engine, registry) {
             Sharing::Served => check_served(path, engine),
             Sharing::Concurrent => Ok(()),
             Sharing::Led => self.replicas().map(drop),
@@ -92,7 +92,7 @@ impl ParallelConnector {
         let access = op.access;
         Arc::new(ParallelContainer::new(Group::new(GroupParts {
             ranks: self.ranks.clone(),
-            sharing: self.sharing(op.engine),
+            sharing: self.sharing(op.engine, op.registry),
             replica,
             is_writable: access.access == Access::Write,
             options: access.parallel,
@@ -142,7 +142,7 @@ impl ParallelConnector {
         let done = opened.as_ref().map(drop).map_err(Clone::clone);
         self.ranks.agree(Call::Connector(ConnectorCall::Follow), 0, 0, done)?;
         let is_changed = op.access.access == Access::Write;
-        let needs_commit = is_changed && self.sharing(op.engine) == Sharing::Concurrent;
+        let needs_commit = is_changed && self.sharing(op.engine, op.registry) == Sharing::Concurrent;
         Ok(self.container(Arc::new(Opened { container: opened?, needs_commit }), op))
     }
 
@@ -154,7 +154,7 @@ impl ParallelConnector {
     ) -> Result<Arc<dyn Container>> {
         let mut created = None;
         self.ranks.first_does(|| {
-            self.check_writable(op.path, op.engine)?;
+            self.check_writable(op.path, op.engine, op.registry)?;
             created = Some(of_first(self.inner.create(op))?);
             Ok(Vec::new())
         })?;
@@ -170,7 +170,7 @@ impl Connector for ParallelConnector {
     fn check_create(&self, op: &ContainerCreate<'_>) -> Result<()> {
         let call = Call::Connector(ConnectorCall::CheckCreate);
         self.ranks.first_does_call(call, hash_of_create(op)?, || {
-            self.check_writable(op.path, op.engine)?;
+            self.check_writable(op.path, op.engine, op.registry)?;
             self.inner.check_create(op)
         })
     }
@@ -180,7 +180,7 @@ impl Connector for ParallelConnector {
         // A new container can be written, whatever the access asked for.
         let access = &vol::FileAccess { access: Access::Write, ..op.access.clone() };
         let open = ContainerOpen { path: op.path, engine: op.engine, access, registry: op.registry };
-        match self.sharing(op.engine) {
+        match self.sharing(op.engine, op.registry) {
             Sharing::Served | Sharing::Concurrent => self.create_shared(op, &open),
             Sharing::Led => self.begin(&open, |replicas| replicas.create(op)),
         }
@@ -188,11 +188,11 @@ impl Connector for ParallelConnector {
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
         self.ranks.agree(Call::Connector(ConnectorCall::Open), hash_of_open(op)?, 0, Ok(()))?;
-        match (op.access.access, self.sharing(op.engine)) {
+        match (op.access.access, self.sharing(op.engine, op.registry)) {
             (Access::Read, _) => self.open_each(op, None),
             (Access::Write, Sharing::Led) => self.begin(op, |replicas| replicas.open(op)),
             (Access::Write, _) => {
-                self.check_writable(op.path, op.engine)?;
+                self.check_writable(op.path, op.engine, op.registry)?;
                 self.open_each(op, None)
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::{Error, Result};
 
 use crate::{
-    Capability, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Replicas, Wrap, WrapCheck,
+    Capability, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Registry, Replicas, Wrap, WrapCheck,
 };
 
 /// The identity and description of a connector.
@@ -87,9 +87,9 @@ pub trait Connector: Send + Sync {
     }
 
     /// Returns whether several processes may open a container of an engine for writing, each for itself and at the same time.
-    /// After a commit of its own, each sees what the others committed.
-    fn is_concurrent(&self, engine: Option<&str>) -> bool {
-        let _ = engine;
+    /// After a commit of its own, each sees what the others committed. `registry` has the engines that a program added.
+    fn is_concurrent(&self, engine: Option<&str>, registry: &Registry) -> bool {
+        let _ = (engine, registry);
         false
     }
 

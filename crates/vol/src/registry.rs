@@ -1,6 +1,7 @@
 //! Everything that a program can be extended with, in one place: connectors, layers, virtual file drivers, filters,
 //! conversions and classes of links.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -36,6 +37,8 @@ pub struct Registry {
     absent: BTreeMap<&'static str, &'static str>,
     filter_origins: BTreeMap<u16, String>,
     drivers: Drivers,
+    /// Storage engines of connectors, by their names in locations.
+    engines: BTreeMap<String, Arc<dyn Any + Send + Sync>>,
     registered: Registered,
     /// The account of containers that are opened without one.
     budget: Option<Budget>,
@@ -114,6 +117,33 @@ impl Registry {
     pub fn register_driver(&mut self, driver: Arc<dyn Driver>) -> Result<()> {
         let name = driver.info().name;
         self.drivers.register(driver).map_err(|e| Error::io("register driver", &e).with("name", name))
+    }
+
+    /// Adds a storage engine, which connectors find as `connector+name:`. Its type is one that these connectors know: they
+    /// have functions that call this one.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the name cannot stand in a location, and `Exists` if it is taken.
+    pub fn register_engine(&mut self, name: &str, engine: Arc<dyn Any + Send + Sync>) -> Result<()> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || !name.chars().all(fits) {
+            return Err(Error::invalid("register storage engine").with("name", name));
+        }
+        if self.engines.contains_key(name) {
+            return Err(Error::exists("register storage engine").with("name", name));
+        }
+        self.engines.insert(name.to_owned(), engine);
+        Ok(())
+    }
+
+    /// Returns a storage engine that was added, or `None` if it is of another type or there is none.
+    pub fn engine<T: Any>(&self, name: &str) -> Option<&T> {
+        self.engines.get(name).and_then(|engine| engine.downcast_ref())
+    }
+
+    /// Returns the names of the storage engines that were added.
+    pub fn engine_names(&self) -> impl Iterator<Item = &str> {
+        self.engines.keys().map(String::as_str)
     }
 
     /// Adds a filter.

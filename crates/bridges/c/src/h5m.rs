@@ -1,14 +1,16 @@
 //! H5M: maps.
 
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyperslab::ObjectKind;
+use hyperslab::plist::MapAccess;
 use hyperslab::vol::algorithms::{maps, transfer};
 use hyperslab::vol::model::Heap;
 use hyperslab::vol::model::convert::{Conversions, Plan};
 use hyperslab::vol::model::datatype::Datatype;
 use hyperslab::vol::{LinkLocation, MapInfo, OpMapCreate, Pin};
+use system::sync::Mutex;
 
 use crate::api;
 use crate::arguments::{Bytes, Out, Text};
@@ -17,13 +19,41 @@ use crate::failure::{Failure, Fallible};
 use crate::ffi::{herr_t, hid_t, hsize_t};
 use crate::h5f::FileHandle;
 use crate::h5p::Kind;
+use crate::h5p::values::MapAccessValues;
 use crate::handles::{self, Object, ObjectHandle};
 use crate::listing::{Data, check_answer};
 use crate::memory::{self, Allocator};
 use crate::{h5p, ids, paths};
 
-/// Keys fetched at a time.
-const KEYS_AT_ONCE: u64 = 4096;
+/// What an open map keeps.
+#[derive(Debug, Default)]
+pub struct MapState {
+    /// The access properties that it was opened with.
+    access: OnceLock<MapAccessValues>,
+    /// How many keys an iteration had visited when it ended, and the last of them: it goes on after that key, whatever was
+    /// set and deleted meanwhile.
+    reached: Mutex<Option<(hsize_t, Vec<u8>)>>,
+}
+
+impl MapState {
+    fn access(&self) -> MapAccessValues {
+        self.access.get().cloned().unwrap_or_default()
+    }
+
+    /// Returns how many keys are fetched at a time.
+    fn pages(&self) -> MapAccess {
+        let access = self.access();
+        MapAccess { key_prefetch: access.key_prefetch as u64, key_alloc_bytes: access.key_alloc_bytes as u64 }
+    }
+
+    /// Returns the key after which an iteration goes on that had visited `position` keys, or how many keys it must pass.
+    fn start(&self, position: hsize_t) -> (hsize_t, Option<Vec<u8>>) {
+        match &*self.reached.lock() {
+            Some((reached, key)) if *reached == position && position > 0 => (0, Some(key.clone())),
+            _ => (position, None),
+        }
+    }
+}
 
 type Operator = Option<unsafe extern "C" fn(hid_t, *const c_void, *mut c_void) -> herr_t>;
 
@@ -31,6 +61,7 @@ fn create(
     file: Arc<FileHandle>,
     place: Option<(LinkLocation, Option<String>)>,
     (key, value, mcpl): (hid_t, hid_t, hid_t),
+    access: MapAccessValues,
 ) -> Fallible<hid_t> {
     file.check_writable()?;
     let (place, path) = place.map_or((None, None), |(place, path)| (Some(place), path));
@@ -41,7 +72,13 @@ fn create(
         create: h5p::object_create(mcpl)?,
     };
     let token = file.container().map_create(&op).map_err(crate::h5g::exists)?;
-    ObjectHandle::open(file, token, ObjectKind::Map, path)?.register()
+    opened(&ObjectHandle::open(file, token, ObjectKind::Map, path)?, access)
+}
+
+/// Returns an identifier for a map that was opened with access properties.
+fn opened(map: &Arc<ObjectHandle>, access: MapAccessValues) -> Fallible<hid_t> {
+    let _ = map.map.access.set(access);
+    map.register()
 }
 
 fn info(map: &ObjectHandle) -> Fallible<MapInfo> {
@@ -144,9 +181,14 @@ fn iterate(
     let datatype = handles::datatype(key_type)?.datatype();
     let info = info(&map)?;
     let start = position.get().unwrap_or(0);
-    let (mut skip, mut reached, mut after) = (start, start, None::<Vec<u8>>);
+    let (mut skip, mut after) = map.map.start(start);
+    let (mut reached, pages) = (start, map.map.pages());
+    let (mut keys, mut bytes) = (0, 0);
     loop {
-        let page = map.container().map_keys(map.token, after.as_deref(), KEYS_AT_ONCE)?;
+        let count = pages.keys_of_page(keys, bytes);
+        let page = map.container().map_keys(map.token, after.as_deref(), count)?;
+        keys += page.entries.len() as u64;
+        bytes += page.entries.iter().map(|key| key.len() as u64).sum::<u64>();
         for key in &page.entries {
             if skip > 0 {
                 skip -= 1;
@@ -158,6 +200,7 @@ fn iterate(
             })?;
             reached += 1;
             position.put(reached);
+            *map.map.reached.lock() = Some((reached, key.clone()));
             if let Some(stop) = check_answer(answer)? {
                 return Ok(stop);
             }
@@ -202,21 +245,22 @@ api! { MAP:
     /// Creates a map.
     fn H5Mcreate(id: hid_t, name: Text, key: hid_t, value: hid_t, lcpl: hid_t, mcpl: hid_t, mapl: hid_t) -> hid_t {
         let base = handles::location(id)?;
-        let access = h5p::map_access(mapl)?.link;
-        let place = paths::new_link(&base, &name.name("map name")?, &h5p::link_create(lcpl)?, &access)?;
-        create(place.file, Some((place.location, place.path)), (key, value, mcpl))
+        let access = h5p::map_access(mapl)?;
+        let place = paths::new_link(&base, &name.name("map name")?, &h5p::link_create(lcpl)?, &access.link)?;
+        create(place.file, Some((place.location, place.path)), (key, value, mcpl), access)
     }
 
     /// Creates a map without a link.
-    fn H5Mcreate_anon(id: hid_t, key: hid_t, value: hid_t, mcpl: hid_t, _mapl: hid_t) -> hid_t {
-        create(handles::location(id)?.file.clone(), None, (key, value, mcpl))
+    fn H5Mcreate_anon(id: hid_t, key: hid_t, value: hid_t, mcpl: hid_t, mapl: hid_t) -> hid_t {
+        create(handles::location(id)?.file.clone(), None, (key, value, mcpl), h5p::map_access(mapl)?)
     }
 
     /// Opens a map.
     fn H5Mopen(id: hid_t, name: Text, mapl: hid_t) -> hid_t {
         let base = handles::location(id)?;
-        let found = paths::find(&base, &name.name("map name")?, &h5p::map_access(mapl)?.link)?;
-        found.open_kind(ObjectKind::Map)?.register()
+        let access = h5p::map_access(mapl)?;
+        let found = paths::find(&base, &name.name("map name")?, &access.link)?;
+        opened(&found.open_kind(ObjectKind::Map)?, access)
     }
 
     /// Closes a map.
@@ -244,8 +288,7 @@ api! { MAP:
 
     /// Returns the access properties of a map.
     fn H5Mget_access_plist(id: hid_t) -> hid_t {
-        handles::map(id)?;
-        Ok(h5p::register_map_access(h5p::values::MapAccessValues::default()))
+        Ok(h5p::register_map_access(handles::map(id)?.map.access()))
     }
 
     /// Returns the number of pairs.

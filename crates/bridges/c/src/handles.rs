@@ -16,6 +16,7 @@ use crate::ffi::{hid_t, id_type};
 pub use crate::h5a::{AttributeHandle, Attributes};
 use crate::h5e::{ErrorClass, ErrorMessage};
 use crate::h5f::{FileHandle, close_file};
+use crate::h5m::MapState;
 use crate::h5p::values::DatasetAccessValues;
 use crate::h5p::{PropertyClass, PropertyList};
 use crate::h5s::SelectionIterator;
@@ -120,6 +121,8 @@ pub struct ObjectHandle {
     pub path: RwLock<Option<String>>,
     /// Access properties that a dataset was opened with.
     pub dataset_access: OnceLock<DatasetAccessValues>,
+    /// What is kept of a map.
+    pub map: MapState,
     /// Attributes that were opened.
     pub attributes: Attributes,
     /// Whether this handle keeps the object alive.
@@ -142,6 +145,7 @@ impl ObjectHandle {
             kind,
             path,
             dataset_access,
+            map: MapState::default(),
             attributes: Attributes::default(),
             is_retained: true,
         }))
@@ -158,6 +162,7 @@ impl ObjectHandle {
             kind: ObjectKind::Group,
             path,
             dataset_access,
+            map: MapState::default(),
             attributes: Attributes::default(),
             is_retained: false,
         })

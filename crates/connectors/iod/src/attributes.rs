@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use iod_storage::{Batch, Id, Kind, ScratchPad, Slab};
+use iod_storage::{Batch, Id, Kind, Phase, ScratchPad, Slab};
 use keyed::{
     AttributeHeader, Attributes, Identities, NewAttribute, ObjectHeader, is_tracked, missing_attribute,
     value_bytes,
@@ -119,6 +119,7 @@ impl IodMapping {
         }
         let order = self.counter(object, ATTRIBUTE_NEXT)?;
         let next = order.checked_add(1).ok_or_else(|| Error::limit("order attributes"))?;
+        batch.phase(Phase::Description);
         batch.put(object.location.metadata, ATTRIBUTE_NEXT, keys::number(next).to_vec());
         Ok(Some(order))
     }
@@ -134,14 +135,7 @@ impl IodMapping {
 
 impl Attributes for IodMapping {
     fn attribute_names(&self, object: &ObjectHeader<Self>) -> Result<Vec<Vec<u8>>> {
-        let (mut names, mut from) = (Vec::new(), Vec::new());
-        loop {
-            let keys = self.storage.keys(object.location.attributes, &from, keyed::PAGE);
-            let keys = keys.during("list keys")?;
-            let Some(last) = keys.last() else { return Ok(names) };
-            from = keyed::after(last);
-            names.extend(keys);
-        }
+        self.storage.keys_with_prefix(object.location.attributes, b"").during("list keys")
     }
 
     fn attributes(
@@ -175,6 +169,7 @@ impl Attributes for IodMapping {
         let order = self.next_attribute(&mut changes.batch, object)?;
         let attribute = AttributeHeader::new(AttributeLocation { array, metadata }, new, order);
         self.create_array(&mut changes.batch, &attribute)?;
+        changes.batch.phase(Phase::Link);
         changes.batch.put(object.location.attributes, name.to_vec(), array.to_bytes().to_vec());
         Ok(attribute)
     }
@@ -221,7 +216,7 @@ impl Attributes for IodMapping {
         name: &[u8],
         attribute: &Header,
     ) -> Result<()> {
-        changes.batch.remove(object.location.attributes, name.to_vec());
+        changes.batch.phase(Phase::Link).remove(object.location.attributes, name.to_vec());
         self.remove_array(&mut changes.batch, &attribute.location);
         Ok(())
     }

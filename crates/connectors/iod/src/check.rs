@@ -18,14 +18,7 @@ impl StorageReport for IodMapping {
     }
 
     fn stored_ids(&self) -> Result<Vec<Id>> {
-        let mut ids: Vec<Id> = Vec::new();
-        loop {
-            let page = self.storage.list(ids.last().copied(), keyed::PAGE).during("list objects")?;
-            if page.is_empty() {
-                return Ok(ids);
-            }
-            ids.extend(page);
-        }
+        self.storage.list().during("list objects")
     }
 
     fn verify_index(&self) -> Result<()> {

@@ -1,17 +1,16 @@
-//! The storage engines: folders, and memory.
+//! The storage engines: folders, memory, and pools of any engine that a location names.
 
 use std::path::Path;
 
 use iod_storage::{Mode, Service};
+use keyed::engine::{EMBEDDED, EnginePlace, EnginePools, MEMORY, Options};
 use keyed::{During, Engines, Location};
 use model::properties::FileCreate;
 use model::text::to_path;
 use model::{Error, Result};
+use vol::Registry;
 
 use crate::IodMapping;
-
-/// The engine whose containers are lost with the connector.
-const MEMORY: &str = "memory";
 
 /// The location of a container.
 #[derive(Debug)]
@@ -51,15 +50,23 @@ impl Location for IodLocation {
     }
 }
 
-/// The engines: folders, and memory.
+/// The engines: folders, memory, and those that a location names.
 #[derive(Debug)]
 pub struct IodEngines {
     memory: Service,
+    pools: EnginePools,
 }
 
 impl Default for IodEngines {
     fn default() -> Self {
-        IodEngines { memory: Service::memory() }
+        IodEngines { memory: Service::memory(), pools: EnginePools::default() }
+    }
+}
+
+impl From<EnginePlace> for IodLocation {
+    fn from(found: EnginePlace) -> Self {
+        let place = found.place;
+        IodLocation { service: Service::pool(place.pool), name: place.name, key: place.key }
     }
 }
 
@@ -67,24 +74,30 @@ impl Engines for IodEngines {
     type Location = IodLocation;
 
     const VALUE: u32 = 542;
-    const ABOUT: &'static str = "key-value stores, arrays and blobs, as an I/O dispatcher has them";
+    const ABOUT: &'static str = "key-value stores, arrays and blobs: embedded, or on Ceph (iod+rados:)";
 
-    fn location(&self, engine: Option<&str>, path: &str) -> Result<IodLocation> {
+    fn location(&self, registry: &Registry, engine: Option<&str>, path: &str) -> Result<IodLocation> {
         match engine {
             None => in_folder(path),
             Some(MEMORY) => Ok(self.in_memory(path)),
+            Some(EMBEDDED) => in_folder(path),
             Some(other) => {
-                Err(Error::unsupported("use storage engine").with("engine", other).with("known", MEMORY))
+                let found = self.pools.place(registry, other, path)?;
+                match found.options == Options::default() {
+                    true => Ok(found.into()),
+                    false => Err(Error::unsupported("use options of a container").with("path", path)),
+                }
             }
         }
     }
 
-    fn find(&self, path: &str) -> Result<Option<IodLocation>> {
-        let memory = self.in_memory(path);
-        if memory.exists() {
-            return Ok(Some(memory));
+    fn find(&self, registry: &Registry, engine: Option<&str>, path: &str) -> Result<Option<IodLocation>> {
+        if engine.is_some() {
+            return Ok(Some(self.location(registry, engine, path)?).filter(IodLocation::exists));
         }
-        Ok(in_folder(path).ok().filter(IodLocation::exists))
+        let cluster = self.pools.in_known_cluster(path).map(IodLocation::from);
+        let named = [Some(self.in_memory(path)), cluster, in_folder(path).ok()];
+        Ok(named.into_iter().flatten().find(IodLocation::exists))
     }
 }
 

@@ -93,13 +93,13 @@ fn read_index(storage: &Container, key: &[u8]) -> Result<u64> {
     number_of(&found.unwrap_or_default(), "index of identities")
 }
 
-/// Reserves numbers. This needs no flush: after a crash both the index and the objects that have the numbers are as
-/// before.
+/// Reserves numbers. This needs no flush: where a flush is one commit, both the index and the objects that have the numbers
+/// are as before after a crash, and elsewhere the index is stored at once.
 fn reserve(storage: &Container, key: &[u8], count: u64) -> Result<Range<u64>> {
     let first = read_index(storage, key)?;
     let end = first.checked_add(count).filter(|end| *end < 1 << 62);
     let end = end.ok_or_else(|| Error::limit("allocate object numbers").with("first", first))?;
-    storage.put(ROOT_METADATA, &[(key, &number(end))]).during("allocate object numbers")?;
+    storage.put_early(ROOT_METADATA, key, &number(end)).during("allocate object numbers")?;
     Ok(first..end)
 }
 

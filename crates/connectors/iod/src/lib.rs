@@ -22,6 +22,8 @@ mod links;
 mod mapping;
 mod show;
 
+pub use keyed::{engine, storage};
+
 pub use attributes::AttributeLocation;
 pub use engines::{IodEngines, IodLocation};
 pub use mapping::{Changes, IodMapping, ObjectLocation};

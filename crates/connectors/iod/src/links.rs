@@ -1,6 +1,6 @@
 //! Links of groups and pairs of maps: pairs of their key-value stores.
 
-use iod_storage::{Batch, Id};
+use iod_storage::{Batch, Id, Phase};
 use keyed::{Entries, Links, ObjectHeader, is_tracked};
 use model::{CharacterSet, Error, Link, LinkTarget, Result, text};
 use vol::LinkLocation;
@@ -13,6 +13,15 @@ use crate::mapping::Changes;
 impl Entries for IodMapping {
     fn keys(&self, id: Id, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
         self.storage.keys(id, from, count_max).during("list keys")
+    }
+
+    fn has_ordered_keys(&self) -> bool {
+        self.storage.is_ordered()
+    }
+
+    fn each_keys(&self, id: Id, visit: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<()>) -> Result<()> {
+        let all = self.storage.keys_with_prefix(id, b"").during("list keys")?;
+        all.chunks(keyed::PAGE).try_for_each(|keys| visit(keys.to_vec()))
     }
 
     fn has_entry(&self, id: Id, key: &[u8]) -> Result<bool> {
@@ -63,20 +72,14 @@ impl Links for IodMapping {
     }
 
     fn names_by_creation(&self, group: &ObjectHeader<Self>) -> Result<Vec<Vec<u8>>> {
-        let mut from = LINK_PLACE.to_vec();
-        let mut names = Vec::new();
-        loop {
-            let pairs = self.storage.pairs(group.location.metadata, &from, keyed::PAGE);
-            let pairs = pairs.during("list links")?;
-            let Some((last, _)) = pairs.last() else { return Ok(names) };
-            let is_place = |(key, _): &(Vec<u8>, Vec<u8>)| key.starts_with(LINK_PLACE);
-            let (next, is_over) = (keyed::after(last), !last.starts_with(LINK_PLACE));
-            names.extend(pairs.into_iter().filter(is_place).map(|(_, name)| name));
-            if is_over {
-                return Ok(names);
-            }
-            from = next;
+        let metadata = group.location.metadata;
+        let places = self.storage.keys_with_prefix(metadata, LINK_PLACE).during("list links")?;
+        let mut names = Vec::with_capacity(places.len());
+        for places in places.chunks(keyed::PAGE) {
+            let wanted: Vec<&[u8]> = places.iter().map(Vec::as_slice).collect();
+            names.extend(self.storage.get(metadata, &wanted).during("list links")?.into_iter().flatten());
         }
+        Ok(names)
     }
 
     fn put_link(
@@ -87,6 +90,8 @@ impl Links for IodMapping {
         target: &LinkTarget,
     ) -> Result<()> {
         let (batch, metadata) = (&mut changes.batch, group.location.metadata);
+        // Where a flush is not one commit, the place of a link is there before it and goes after it.
+        batch.phase(Phase::Description);
         let name = text::to_bytes(&place.name);
         let mut info = LinkInfo { place: None, is_utf8: place.charset == CharacterSet::Utf8 };
         if is_tracked(group.group()?.link_order) {
@@ -100,19 +105,20 @@ impl Links for IodMapping {
         if info != LinkInfo::default() {
             batch.put(metadata, keys::link_info(&name), info.to_bytes().to_vec());
         }
-        batch.put(group.id, name, keys::link_value(target)?);
+        batch.phase(Phase::Link).put(group.id, name, keys::link_value(target)?);
         Ok(())
     }
 
     fn remove_link(&self, changes: &mut Changes, group: &ObjectHeader<Self>, link: &Link) -> Result<()> {
         let (batch, metadata) = (&mut changes.batch, group.location.metadata);
         let name = text::to_bytes(&link.name);
+        batch.phase(Phase::Link).remove(group.id, name.clone()).phase(Phase::Removal);
         if let Some(created) = link.creation_order {
             let place = u64::try_from(created)
                 .map_err(|_| Error::corrupt("read creation order").with("order", created))?;
             batch.remove(metadata, keys::link_place(place));
         }
-        batch.remove(metadata, keys::link_info(&name)).remove(group.id, name);
+        batch.remove(metadata, keys::link_info(&name));
         Ok(())
     }
 }

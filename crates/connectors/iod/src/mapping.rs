@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use iod_storage::{Batch, Container, Id, Kind, ScratchPad};
+use iod_storage::{Batch, Container, Id, Kind, Phase, ScratchPad};
 use keyed::{AttributeHeader, Dataset, Identities, ObjectHeader, Objects, changed_count};
 use model::properties::{FileCreate, GroupCreate};
 use model::{Dataspace, Datatype, Error, Limits, ObjectKind, Result, Token, encode, text};
@@ -43,9 +43,18 @@ pub struct ObjectLocation {
 #[derive(Debug, Default)]
 pub struct Changes {
     pub(crate) batch: Batch<'static>,
-    /// Reference counts that change, and the key-value stores with them.
-    counts: HashMap<Id, (Id, u64)>,
+    counts: HashMap<Id, ChangedCount>,
     removed: HashSet<Id>,
+}
+
+/// A reference count that changes.
+#[derive(Debug)]
+struct ChangedCount {
+    /// The key-value store with it.
+    metadata: Id,
+    /// The new count.
+    count: u64,
+    by: i64,
 }
 
 impl IodMapping {
@@ -132,13 +141,14 @@ impl IodMapping {
 
     /// Visits all pairs of a key-value store.
     pub(crate) fn each_pair(&self, kv: Id, mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
-        let mut from = Vec::new();
-        loop {
-            let pairs = self.storage.pairs(kv, &from, keyed::PAGE).during("read values")?;
-            let Some((last, _)) = pairs.last() else { return Ok(()) };
-            from = keyed::after(last);
-            pairs.iter().try_for_each(|(key, value)| visit(key, value))?;
+        for keys in self.storage.keys_with_prefix(kv, b"").during("read values")?.chunks(keyed::PAGE) {
+            let wanted: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+            let values = self.storage.get(kv, &wanted).during("read values")?;
+            // A pair that went in between is none.
+            let there = keys.iter().zip(values).filter_map(|(key, value)| Some((key, value?)));
+            there.into_iter().try_for_each(|(key, value)| visit(key, &value))?;
         }
+        Ok(())
     }
 }
 
@@ -170,8 +180,10 @@ impl Objects for IodMapping {
     const VERSION: u32 = keys::VERSION;
 
     fn apply(&self, mut changes: Changes, operation: &str) -> Result<()> {
-        for (id, (metadata, count)) in changes.counts {
+        for (id, ChangedCount { metadata, count, by }) in changes.counts {
             if !changes.removed.contains(&id) {
+                // A count that is too high is the harmless error.
+                changes.batch.phase(if by < 0 { Phase::Removal } else { Phase::Description });
                 changes.batch.put(metadata, LINK_COUNT, keys::number(count).to_vec());
             }
         }
@@ -180,6 +192,11 @@ impl Objects for IodMapping {
 
     fn flush(&self) -> Result<()> {
         self.storage.flush().during("commit container")
+    }
+
+    fn refresh(&self) -> Result<()> {
+        self.attribute_headers.lock().clear();
+        self.storage.refresh().during("refresh object")
     }
 
     fn before_close(&self) -> Result<()> {
@@ -232,25 +249,31 @@ impl Objects for IodMapping {
 
     fn put_extent(&self, header: &ObjectHeader<Self>, resized: &Dataset) -> Result<bool> {
         let mut batch = Batch::new();
+        batch.phase(Phase::Link);
         batch.put(header.location.metadata, DATASPACE, encode::space(&resized.info.space)?);
         if let Some(len) = array_of(resized).dims.first() {
+            // Where a flush is not one commit, the array is at no moment shorter than the extent says.
+            let grows = Some(len) > array_of(header.dataset()?).dims.first();
+            batch.phase(if grows { Phase::Description } else { Phase::Removal });
             batch.resize(header.id, *len);
         }
         self.apply_batch(&batch, "resize dataset").map(|()| true)
     }
 
     fn references(&self, changes: &Changes, id: Id) -> Result<u64> {
-        if let Some((_, count)) = changes.counts.get(&id) {
-            return Ok(*count);
+        if let Some(changed) = changes.counts.get(&id) {
+            return Ok(changed.count);
         }
         let found = self.value(self.metadata_of(id)?, LINK_COUNT, "count links")?;
         keys::number_of(&found.unwrap_or_default(), "link count")
     }
 
     fn change_references(&self, changes: &mut Changes, id: Id, by: i64) -> Result<u64> {
-        let new = changed_count(self.references(changes, id)?, by)?;
-        changes.counts.insert(id, (self.metadata_of(id)?, new));
-        Ok(new)
+        let count = changed_count(self.references(changes, id)?, by)?;
+        let before = changes.counts.get(&id).map_or(0, |changed| changed.by);
+        let changed = ChangedCount { metadata: self.metadata_of(id)?, count, by: before + by };
+        changes.counts.insert(id, changed);
+        Ok(count)
     }
 
     fn put_references(&self, id: Id, count: u64) -> Result<()> {

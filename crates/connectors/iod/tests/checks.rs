@@ -46,7 +46,7 @@ fn a_broken_scratch_pad_is_told() {
     let group = vol::path::token(&*c, c.info().unwrap().root, "g", 4).unwrap();
     c.close().unwrap();
     let number = u64::from_le_bytes(*group.0.first_chunk().unwrap());
-    let key = (ObjectId { high: 0, low: number }, Vec::new(), vec![0]);
+    let key = (ObjectId { high: 0, low: number }, vec![0], vec![0]);
     let inner = store(&place);
     let mut head = inner.get(key.0, &key.1, &[&key.2]).unwrap().pop().unwrap().unwrap();
     head[0] ^= 1;

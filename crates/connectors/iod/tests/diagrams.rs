@@ -98,7 +98,7 @@ fn file_with_a_group_and_an_attribute() {
     assert_eq!(get(&storage, metadata, "kv_ids_index"), number(7));
     assert_eq!(get(&storage, metadata, "array_ids_index"), number(1));
     assert_eq!(get(&storage, metadata, "blob_ids_index"), number(0));
-    let all = storage.list(None, 100).unwrap();
+    let all = storage.list().unwrap();
     let kvs = (0..7).map(|n| Id::new(Kind::KeyValue, n));
     assert_eq!(all, kvs.chain([Id::new(Kind::Array, 0)]).collect::<Vec<_>>());
 }

@@ -12,7 +12,7 @@ use objects::{Change, Condition, ObjectId, Phase, Update};
 use crate::ObjectMapping;
 use crate::headers::committed;
 use crate::keys::{self, ATTRIBUTE_COUNT, ATTRIBUTE_NEXT, ATTRIBUTES, AttributePart};
-use crate::listing::each_akey;
+use crate::listing;
 
 /// The akeys of an attribute's header.
 const HEADER: [AttributePart; 5] = [
@@ -184,12 +184,8 @@ impl ObjectMapping {
 impl Attributes for ObjectMapping {
     fn attribute_names(&self, object: &ObjectHeader<Self>) -> Result<Vec<Vec<u8>>> {
         let prefix = AttributePart::Datatype.prefix();
-        let mut names = Vec::new();
-        each_akey(&*self.store, object.id, ATTRIBUTES, prefix, |akey| {
-            names.extend(akey.strip_prefix(prefix).map(<[u8]>::to_vec));
-            Ok(akey.starts_with(prefix))
-        })?;
-        Ok(names)
+        let akeys = listing::akeys(&*self.store, object.id, ATTRIBUTES, prefix)?;
+        Ok(akeys.into_iter().map(|mut akey| akey.split_off(prefix.len())).collect())
     }
 
     fn attribute_count(&self, object: &ObjectHeader<Self>) -> Result<Option<u64>> {
@@ -302,6 +298,10 @@ impl Attributes for ObjectMapping {
         _attribute: &AttributeHeader<Self>,
         value: &[u8],
     ) -> Result<()> {
+        // What has no value is read as one without bytes.
+        if value.is_empty() {
+            return Ok(());
+        }
         let change = Change::Single(&AttributePart::Value.of(name), value);
         self.change_attributes(object.id, &[change], &[]).during("write attribute")
     }

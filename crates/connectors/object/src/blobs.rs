@@ -9,7 +9,7 @@ use model::{Error, Limits, Result};
 use objects::{Change, Phase, Update};
 
 use crate::ObjectMapping;
-use crate::keys::{BLOB, GLOBAL};
+use crate::keys::{BLOB, EMPTY_BLOB, GLOBAL};
 
 /// Bytes of a blob's ID: a UUID.
 pub(crate) const ID_BYTES: usize = 16;
@@ -37,14 +37,27 @@ fn checked(id: &[u8], operation: &str) -> Result<BlobId> {
     id.try_into().map_err(|_| Error::invalid(operation).with("bytes", id.len()))
 }
 
+fn blob_change(value: &[u8]) -> Change<'_> {
+    match value {
+        [] => Change::Single(EMPTY_BLOB, &[0]),
+        value => Change::Single(BLOB, value),
+    }
+}
+
 fn missing(id: &[u8], operation: &str) -> Error {
     Error::not_found(operation).with("identity", format!("{id:02x?}"))
+}
+
+impl ObjectMapping {
+    fn is_empty_blob(&self, id: &[u8], operation: &str) -> Result<bool> {
+        Ok(self.store.size(GLOBAL, id, EMPTY_BLOB).during(operation)?.is_some())
+    }
 }
 
 impl BlobStore for ObjectMapping {
     fn put_blobs(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
         let ids: Vec<BlobId> = values.iter().map(|_| new_id()).collect();
-        let changes: Vec<_> = values.iter().map(|value| [Change::Single(BLOB, value)]).collect();
+        let changes: Vec<_> = values.iter().map(|value| [blob_change(value)]).collect();
         let phase = Phase::Content;
         let updates: Vec<Update<'_>> = ids
             .iter()
@@ -62,7 +75,11 @@ impl BlobStore for ObjectMapping {
         let keys: Vec<_> = ids.iter().map(|id| (GLOBAL, *id, BLOB)).collect();
         let values = self.store.get_many(&keys).during("read blobs")?;
         for (id, value) in ids.iter().zip(values) {
-            out.push(&value.ok_or_else(|| missing(id, "read blob"))?)?;
+            match value {
+                Some(value) => out.push(&value)?,
+                None if self.is_empty_blob(id, "read blob")? => out.push(&[])?,
+                None => return Err(missing(id, "read blob")),
+            }
         }
         Ok(())
     }
@@ -71,12 +88,13 @@ impl BlobStore for ObjectMapping {
         let id = checked(id, operation)?;
         match self.store.size(GLOBAL, &id, BLOB).during(operation)? {
             Some(_) => Ok(id),
+            None if self.is_empty_blob(&id, operation)? => Ok(id),
             None => Err(missing(&id, operation)),
         }
     }
 
     fn remove_blobs(&self, ids: &[BlobId]) -> Result<()> {
-        let (changes, phase) = ([Change::Punch(BLOB)], Phase::Removal);
+        let (changes, phase) = ([Change::Punch(BLOB), Change::Punch(EMPTY_BLOB)], Phase::Removal);
         let update = |dkey| Update { object: GLOBAL, dkey, changes: &changes, conditions: &[], phase };
         let updates: Vec<Update<'_>> = ids.iter().map(|id| update(&id[..])).collect();
         self.update_all(&updates).during("delete blobs")

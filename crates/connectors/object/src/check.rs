@@ -3,16 +3,17 @@
 use std::collections::HashSet;
 
 use keyed::{
-    Attributes, During, Findings, Handle, ObjectHeader, PAGE, ReachableObjects, StorageReport, after,
-    is_tracked,
+    Attributes, During, Findings, Handle, ObjectHeader, ReachableObjects, StorageReport, is_tracked,
 };
 use model::{Result, text};
 use objects::{Change, ObjectId, Phase, Update};
 
 use crate::ObjectMapping;
-use crate::blobs::{BlobId, ID_BYTES};
+use crate::blobs::BlobId;
 use crate::identity;
-use crate::keys::{self, ATTRIBUTE_COUNT, ATTRIBUTES, GLOBAL, INTERNAL, LINK_ORDER, ORDER, ORDER_COUNT};
+use crate::keys::{
+    self, ATTRIBUTE_COUNT, ATTRIBUTES, GLOBAL, INTERNAL, LINK, LINK_ORDER, ORDER, ORDER_COUNT, Spelling,
+};
 
 impl StorageReport for ObjectMapping {
     const REFERENCES: (&'static str, &'static str) = ("reference count", "references");
@@ -22,16 +23,7 @@ impl StorageReport for ObjectMapping {
     }
 
     fn stored_ids(&self) -> Result<Vec<ObjectId>> {
-        let mut ids: Vec<ObjectId> = Vec::new();
-        loop {
-            let page = self.store.objects(ids.last().copied(), PAGE).during("list objects")?;
-            let new: Vec<ObjectId> = page.into_iter().filter(|id| ids.last() != Some(id)).collect();
-            // A page that has nothing new is the last.
-            if new.is_empty() {
-                return Ok(ids);
-            }
-            ids.extend(new);
-        }
+        self.store.all_objects().during("list objects")
     }
 
     fn verify_index(&self) -> Result<()> {
@@ -79,8 +71,10 @@ impl ObjectMapping {
     /// Checks the creation order of a group that has `count` links.
     fn check_order(&self, id: ObjectId, count: u64, findings: &mut Findings) -> Result<()> {
         for (place, link) in self.order_entries(id)? {
-            let found = self.store.get(id, &link, &[LINK_ORDER]).during("check order")?.pop().flatten();
-            if found.as_deref() == Some(&keys::number(place)[..]) {
+            let akey = if self.spelling == Spelling::Design { LINK_ORDER } else { LINK };
+            let found = self.store.get(id, &link, &[akey]).during("check order")?.pop().flatten();
+            let is_there = found.is_some() && self.spelling == Spelling::Daos;
+            if is_there || found.as_deref() == Some(&keys::number(place)[..]) {
                 continue;
             }
             let problem = format!("place {place} has \"{}\", which is not there", text::from_bytes(&link));
@@ -158,16 +152,15 @@ fn check_blobs(
     is_complete: bool,
     findings: &mut Findings,
 ) -> Result<()> {
-    let mut from = Vec::new();
     let mut found = HashSet::new();
-    loop {
-        let dkeys = handle.mapping().store.dkeys(GLOBAL, &from, PAGE).during("list blobs")?;
-        let Some(last) = dkeys.last() else { break };
-        from = after(last);
-        found.extend(dkeys.iter().filter_map(|dkey| <BlobId>::try_from(&dkey[..]).ok()));
-        for dkey in dkeys.iter().filter(|dkey| dkey.len() != ID_BYTES && **dkey != INTERNAL) {
-            let problem = format!("unknown dkey {}", dkey.escape_ascii());
-            findings.add("container", "global metadata", problem);
+    for dkey in crate::listing::dkeys(&*handle.mapping().store, GLOBAL, b"")? {
+        match <BlobId>::try_from(&dkey[..]) {
+            Ok(id) => drop(found.insert(id)),
+            Err(_) if dkey == INTERNAL => {}
+            Err(_) => {
+                let problem = format!("unknown dkey {}", dkey.escape_ascii());
+                findings.add("container", "global metadata", problem);
+            }
         }
     }
     let missing = reached.blobs.difference(&found).count();

@@ -8,7 +8,7 @@ use objects::{Change, Condition, Fetch, ObjectId, Phase, Size, Update};
 
 use crate::ObjectMapping;
 use crate::keys::{self, ELEMENTS, FILTER_MASK};
-use crate::listing::each_dkey;
+use crate::listing;
 use crate::mapping::unless_changed;
 
 fn dkeys_of(starts: &[&[u64]]) -> Vec<Vec<u8>> {
@@ -152,12 +152,8 @@ impl Chunks for ObjectMapping {
 
     fn starts(&self, id: ObjectId, dataset: &Dataset) -> Result<Vec<Vec<u64>>> {
         let rank = dataset.shape.len();
-        let mut found = Vec::new();
-        // Other keys begin with a slash, which comes after all of these.
-        each_dkey(&*self.store, id, &[0], |dkey| {
-            found.extend(keys::chunk_start(dkey, rank));
-            Ok(dkey.first() == Some(&0))
-        })?;
+        let dkeys = listing::dkeys(&*self.store, id, &[0])?;
+        let mut found: Vec<_> = dkeys.iter().filter_map(|dkey| keys::chunk_start(dkey, rank)).collect();
         found.sort_unstable();
         Ok(found)
     }

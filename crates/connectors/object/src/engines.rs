@@ -1,17 +1,19 @@
 //! The storage engines: where a container is, and under which UUID.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use keyed::engine::{self, EMBEDDED, EnginePlace, EnginePools, Options};
 use keyed::{During, Engines, Location};
 use model::properties::FileCreate;
 use model::text::{from_path, to_path};
 use model::{Error, Result};
-use objects::{ContainerId, Mode, Pool};
-use system::sync::{Mutex, MutexGuard};
+use objects::{ContainerId, Mode, ObjectClass, Pool};
+use vol::Registry;
 
 use crate::ObjectMapping;
+use crate::extensions::class_of_name;
+use crate::keys::Spelling;
 
 /// The location of a container.
 #[derive(Debug, Clone)]
@@ -23,9 +25,15 @@ pub struct ObjectLocation {
     is_concurrent: bool,
     /// The folder that this container has for itself.
     folder: Option<PathBuf>,
+    options: Options,
 }
 
 impl ObjectLocation {
+    /// Returns the class of objects that are created.
+    fn class(&self) -> Result<Option<ObjectClass>> {
+        class_of_name(self.options.class.as_deref().unwrap_or_default())
+    }
+
     fn exists(&self) -> Result<bool> {
         Ok(self.pool.list().during("list containers")?.contains(&self.id))
     }
@@ -39,14 +47,21 @@ impl Location for ObjectLocation {
     }
 
     fn create(&self, create: &FileCreate) -> Result<ObjectMapping> {
+        let class = self.class()?;
         let store = self.pool.create(self.id).during("create container")?;
-        ObjectMapping::create(store, self.is_concurrent, create)
+        let spelling = if self.options.daos_names { Spelling::Daos } else { Spelling::Design };
+        let mapping = ObjectMapping::create(store, self.is_concurrent, create, spelling)?;
+        mapping.set_class(class);
+        Ok(mapping)
     }
 
     fn open(&self, is_writable: bool) -> Result<(ObjectMapping, FileCreate)> {
         let mode = if is_writable { Mode::ReadWrite } else { Mode::Read };
+        let class = self.class()?;
         let store = self.pool.open(self.id, mode).during("open container")?;
-        ObjectMapping::open(store, self.is_concurrent)
+        let (mapping, create) = ObjectMapping::open(store, self.is_concurrent)?;
+        mapping.set_class(class);
+        Ok((mapping, create))
     }
 
     fn destroy(&self, operation: &str) -> Result<()> {
@@ -61,28 +76,22 @@ impl Location for ObjectLocation {
     }
 }
 
-/// The engines: memory, folders, and Ceph clusters.
-#[derive(Debug)]
-pub struct ObjectEngines {
-    memory: Arc<dyn Pool>,
-    /// Pools of clusters that were used: connecting takes longer than most operations.
-    clusters: Mutex<HashMap<String, Arc<dyn Pool>>>,
-}
+/// The engines: folders, and those that a location names.
+#[derive(Debug, Default)]
+pub struct ObjectEngines(EnginePools);
 
-impl Default for ObjectEngines {
-    fn default() -> Self {
-        ObjectEngines { memory: objects::memory::pool(), clusters: Mutex::default() }
-    }
-}
-
-/// The engine whose containers are lost with the connector.
-const MEMORY: &str = "memory";
-/// The engine of a Ceph cluster.
-const RADOS: &str = "rados";
 /// The name that older programs gave every container that has a folder for itself.
 const ALONE: &str = "/";
 /// The end of the UUIDs of containers in folders: other storage on the same engine has another.
 const MARK: &[u8; 6] = b"object";
+
+impl From<EnginePlace> for ObjectLocation {
+    fn from(found: EnginePlace) -> Self {
+        let EnginePlace { place, is_concurrent, options } = found;
+        let id = ContainerId::from_name(&place.name);
+        ObjectLocation { pool: place.pool, id, key: place.key, is_concurrent, folder: None, options }
+    }
+}
 
 impl Engines for ObjectEngines {
     type Location = ObjectLocation;
@@ -90,30 +99,31 @@ impl Engines for ObjectEngines {
     const VALUE: u32 = 540;
     const ABOUT: &'static str = "objects with two levels of keys: embedded, or on Ceph (object+rados:)";
 
-    fn is_concurrent(engine: Option<&str>) -> bool {
-        engine == Some(RADOS)
+    fn is_concurrent(registry: &Registry, engine: Option<&str>) -> bool {
+        engine.is_some_and(|engine| engine::is_concurrent(registry, engine))
     }
 
-    fn location(&self, engine: Option<&str>, path: &str) -> Result<ObjectLocation> {
+    fn location(&self, registry: &Registry, engine: Option<&str>, path: &str) -> Result<ObjectLocation> {
         match engine {
             None => embedded(path),
-            Some(MEMORY) => Ok(self.in_memory(path)),
-            Some(RADOS) => self.in_cluster(path),
-            Some(other) => Err(Error::unsupported("use storage engine")
-                .with("engine", other)
-                .with("known", format!("{MEMORY}, {RADOS}"))),
+            Some(EMBEDDED) => {
+                let (path, options) = Options::take(path)?;
+                Ok(ObjectLocation { options, ..embedded(&path)? })
+            }
+            Some(engine) => self.0.place(registry, engine, path).map(ObjectLocation::from),
         }
     }
 
-    fn find(&self, path: &str) -> Result<Option<ObjectLocation>> {
-        let memory = self.in_memory(path);
-        if memory.exists()? {
-            return Ok(Some(memory));
+    fn find(&self, registry: &Registry, engine: Option<&str>, path: &str) -> Result<Option<ObjectLocation>> {
+        if engine.is_some() {
+            let location = self.location(registry, engine, path)?;
+            return Ok(location.exists()?.then_some(location));
         }
-        if let Some(location) = self.in_known_cluster(path)
-            && location.exists()?
-        {
-            return Ok(Some(location));
+        let named = [Some(self.0.in_memory(path)), self.0.in_known_cluster(path)];
+        for location in named.into_iter().flatten().map(ObjectLocation::from) {
+            if location.exists()? {
+                return Ok(Some(location));
+            }
         }
         if path.is_empty() || !to_path(path).is_dir() {
             return Ok(None);
@@ -124,90 +134,20 @@ impl Engines for ObjectEngines {
 
     /// Two that create a container in one folder must find the same one.
     fn lock(&self, engine: Option<&str>, path: &str) -> Option<std::fs::File> {
-        if engine.is_some() || path.is_empty() {
+        let path = match engine {
+            None => path.to_owned(),
+            Some(EMBEDDED) => Options::take(path).ok()?.0,
+            Some(_) => return None,
+        };
+        if path.is_empty() {
             return None;
         }
         // If this fails, creating the container reports why.
-        let path = to_path(path);
+        let path = to_path(&path);
         std::fs::create_dir_all(&path).ok()?;
         let folder = std::fs::File::open(&path).ok()?;
         folder.lock().ok().map(|()| folder)
     }
-}
-
-impl ObjectEngines {
-    fn in_memory(&self, path: &str) -> ObjectLocation {
-        let (pool, id) = (self.memory.clone(), ContainerId::from_name(path));
-        ObjectLocation { pool, id, key: format!("{MEMORY}:{path}"), is_concurrent: false, folder: None }
-    }
-}
-
-/// Containers on a Ceph cluster: `pool/name`, and `?conf=` with the cluster's configuration file.
-impl ObjectEngines {
-    fn clusters(&self) -> MutexGuard<'_, HashMap<String, Arc<dyn Pool>>> {
-        self.clusters.lock()
-    }
-
-    fn in_cluster(&self, path: &str) -> Result<ObjectLocation> {
-        let place = ClusterPath::parse(path)?;
-        let known = self.clusters().get(&place.key()).cloned();
-        let pool = match known {
-            Some(pool) => pool,
-            None => connect(&place)?,
-        };
-        self.clusters().insert(place.key(), pool.clone());
-        Ok(place.location(pool))
-    }
-
-    /// Returns the location on a cluster that there is a connection to: no other cluster is looked for.
-    fn in_known_cluster(&self, path: &str) -> Option<ObjectLocation> {
-        let place = ClusterPath::parse(path).ok()?;
-        let pool = self.clusters().get(&place.key())?.clone();
-        Some(place.location(pool))
-    }
-}
-
-/// A location on a cluster.
-struct ClusterPath<'p> {
-    pool: &'p str,
-    name: &'p str,
-    conf: Option<&'p str>,
-}
-
-impl<'p> ClusterPath<'p> {
-    fn parse(path: &'p str) -> Result<Self> {
-        let (place, conf) = match path.split_once("?conf=") {
-            Some((place, conf)) => (place, Some(conf)),
-            None => (path, None),
-        };
-        match place.split_once('/') {
-            Some((pool, name)) if !pool.is_empty() && !name.is_empty() => {
-                Ok(ClusterPath { pool, name, conf })
-            }
-            _ => Err(Error::invalid("find container").with("path", path).with("wanted", "pool/name")),
-        }
-    }
-
-    fn key(&self) -> String {
-        format!("{}?conf={}", self.pool, self.conf.unwrap_or_default())
-    }
-
-    fn location(&self, pool: Arc<dyn Pool>) -> ObjectLocation {
-        let key = format!("{RADOS}:{} {}", self.key(), self.name);
-        ObjectLocation { pool, id: ContainerId::from_name(self.name), key, is_concurrent: true, folder: None }
-    }
-}
-
-#[cfg(feature = "rados")]
-fn connect(place: &ClusterPath<'_>) -> Result<Arc<dyn Pool>> {
-    let pool = objects::rados::pool(place.pool, place.conf.map(std::path::Path::new));
-    pool.during("reach cluster")
-}
-
-#[cfg(not(feature = "rados"))]
-fn connect(place: &ClusterPath<'_>) -> Result<Arc<dyn Pool>> {
-    let problem = "this build has no Ceph client (feature rados)";
-    Err(Error::unsupported("use storage engine").with("pool", place.pool).with("problem", problem))
 }
 
 /// Returns a new UUID of version 8, whose bits are free to choose. All but the mark are random.
@@ -240,5 +180,12 @@ fn embedded(path: &str) -> Result<ObjectLocation> {
     };
     let absolute = std::fs::canonicalize(&folder).or_else(|_| std::path::absolute(&folder));
     let key = from_path(absolute.as_deref().unwrap_or(&folder));
-    Ok(ObjectLocation { pool, id, key, is_concurrent: false, folder: Some(folder) })
+    Ok(ObjectLocation {
+        pool,
+        id,
+        key,
+        is_concurrent: false,
+        folder: Some(folder),
+        options: Options::default(),
+    })
 }

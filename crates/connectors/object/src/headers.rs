@@ -13,8 +13,9 @@ use crate::ObjectMapping;
 use crate::identity;
 use crate::keys::{
     self, CHUNK_SHAPE, COMMITTED, CREATION, DATASPACE, DATATYPE, FILL_VALUE, INTERNAL, KEY_DATATYPE,
-    OTHER_PROPERTIES, REFERENCES, VALUE_DATATYPE,
+    OTHER_PROPERTIES, Spelling, VALUE_DATATYPE,
 };
+use crate::mapping::whole_extent;
 
 fn corrupt(problem: &str) -> Error {
     Error::corrupt("read object").with("problem", problem)
@@ -51,7 +52,7 @@ impl ObjectMapping {
         let wanted = akeys_of(identity::kind(id));
         let mut values = Values(self.store.get(id, INTERNAL, wanted).during("read object")?);
         let creation = values.get(0).ok_or_else(|| Self::missing(id))?;
-        let body = decode_body(id, &creation, &mut values, limits);
+        let body = decode_body(id, self.spelling, &creation, &mut values, limits);
         let body = body.map_err(|error| error.during("read object").with("object", id))?;
         Ok(ObjectHeader { id, location: (), body })
     }
@@ -62,7 +63,7 @@ impl ObjectMapping {
             let references = keys::number(references);
             let mut changes: Vec<Change<'_>> =
                 entries.iter().map(|(akey, value)| Change::Single(akey, value)).collect();
-            changes.push(Change::Single(REFERENCES, &references));
+            changes.push(Change::Single(self.spelling.references(), &references));
             self.update_header(header.id, &changes)
         };
         match &header.body {
@@ -100,18 +101,26 @@ impl ObjectMapping {
         let other = filters::pipeline::other(&info.create)?;
         entries.extend(other.as_ref().map(|other| (OTHER_PROPERTIES, &other[..])));
         let shape = keys::shape(&dataset.shape);
-        if !matches!(info.create.layout, Layout::Chunked { .. }) {
+        // A scalar has no dimensions, and a store no empty value.
+        let is_chunked = matches!(info.create.layout, Layout::Chunked { .. });
+        if !is_chunked && !shape.is_empty() && self.spelling == Spelling::Design {
             entries.push((CHUNK_SHAPE, &shape));
         }
         put(&entries)
     }
 }
 
-fn decode_body(id: ObjectId, creation: &[u8], values: &mut Values, limits: &Limits) -> Result<Body> {
+fn decode_body(
+    id: ObjectId,
+    spelling: Spelling,
+    creation: &[u8],
+    values: &mut Values,
+    limits: &Limits,
+) -> Result<Body> {
     let datatype = |bytes: &[u8]| ObjectMapping::decode_datatype(bytes, limits);
     Ok(match identity::kind(id) {
         ObjectKind::Group => Body::Group(encode::decode_group_create(creation)?),
-        ObjectKind::Dataset => Body::Dataset(decode_dataset(creation, values, limits)?),
+        ObjectKind::Dataset => Body::Dataset(decode_dataset(spelling, creation, values, limits)?),
         ObjectKind::Datatype => Body::Datatype {
             datatype: datatype(&values.need(1, "datatype")?)?,
             create: encode::decode_object_create(ObjectClass::Datatype, creation)?,
@@ -124,7 +133,12 @@ fn decode_body(id: ObjectId, creation: &[u8], values: &mut Values, limits: &Limi
     })
 }
 
-fn decode_dataset(creation: &[u8], values: &mut Values, limits: &Limits) -> Result<Dataset> {
+fn decode_dataset(
+    spelling: Spelling,
+    creation: &[u8],
+    values: &mut Values,
+    limits: &Limits,
+) -> Result<Dataset> {
     let mut create = encode::decode_dataset_create(creation, limits)?;
     if let Some(other) = values.get(6) {
         filters::pipeline::take_other(&other, &mut create)?;
@@ -132,16 +146,18 @@ fn decode_dataset(creation: &[u8], values: &mut Values, limits: &Limits) -> Resu
     if let Some(value) = values.get(3) {
         create.fill.value = FillValue::Value(value);
     }
+    let space = encode::decode_space_of(&values.need(2, "dataspace")?, limits)?;
     let shape = match (&create.layout, values.get(5)) {
         (Layout::Chunked { shape, .. }, _) => shape.clone(),
         (_, Some(shape)) => keys::shape_of(&shape)?,
+        (_, None) if spelling == Spelling::Daos || space.dims().is_empty() => whole_extent(&space),
         (_, None) => return Err(corrupt("its chunk dimensions are missing")),
     };
     let committed = values.get(4).map(|token| committed(&token)).transpose()?;
     let info = DatasetInfo {
         datatype: ObjectMapping::decode_datatype(&values.need(1, "datatype")?, limits)?,
         committed,
-        space: encode::decode_space_of(&values.need(2, "dataspace")?, limits)?,
+        space,
         create,
     };
     let dataset = Dataset { info: Arc::new(info), shape };

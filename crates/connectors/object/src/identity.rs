@@ -4,13 +4,15 @@ use std::ops::Range;
 
 use keyed::{During, missing_token};
 use model::{Error, ObjectKind, Result, Token};
-use objects::{ObjectId, Store};
+use objects::{ObjectClass, ObjectId, Store};
 use system::sync::Mutex;
 
 use crate::keys::GLOBAL;
 
 /// The bits of the kind: the top two of the application's 32 bits.
 const KIND_SHIFT: u32 = 30;
+/// The bits of the object class: the upper 32, which belong to the store.
+const CLASS_SHIFT: u32 = 32;
 
 /// Returns the token of an object: 16 bytes, the unique ones first, in little-endian order.
 pub(crate) fn token(id: ObjectId) -> Token {
@@ -27,8 +29,10 @@ pub(crate) fn token(id: ObjectId) -> Token {
 pub(crate) fn object(token: Token) -> Result<ObjectId> {
     let both = u128::from_le_bytes(token.0);
     let id = ObjectId { high: (both >> 64) as u64, low: both as u64 };
-    let has_other_bits = id.high & !(3 << KIND_SHIFT) != 0;
-    match has_other_bits || id.low == GLOBAL.low {
+    let class_bits = (id.high >> CLASS_SHIFT) as u32;
+    let has_class = class_bits == 0 || ObjectClass::from_bits(class_bits).is_some();
+    let has_other_bits = id.high as u32 & !(3 << KIND_SHIFT) != 0;
+    match !has_class || has_other_bits || id.low == GLOBAL.low {
         true => Err(missing_token(token)),
         false => Ok(id),
     }
@@ -42,6 +46,11 @@ pub(crate) fn kind(id: ObjectId) -> ObjectKind {
         2 => ObjectKind::Datatype,
         _ => ObjectKind::Map,
     }
+}
+
+/// Returns the class of an object, if its ID names one.
+pub(crate) fn class(id: ObjectId) -> Option<ObjectClass> {
+    ObjectClass::from_bits((id.high >> CLASS_SHIFT) as u32)
 }
 
 fn kind_bits(kind: ObjectKind) -> u64 {
@@ -63,13 +72,19 @@ pub(crate) struct Numbers(Mutex<Range<u64>>);
 
 impl Numbers {
     /// Returns the ID of a new object.
-    pub(crate) fn next(&self, store: &dyn Store, kind: ObjectKind) -> Result<ObjectId> {
+    pub(crate) fn next(
+        &self,
+        store: &dyn Store,
+        kind: ObjectKind,
+        class: Option<ObjectClass>,
+    ) -> Result<ObjectId> {
+        let class = store.class_bits(class).during("use object class")?;
         let mut range = self.0.lock();
         if range.is_empty() {
             *range = store.allocate(RANGE).during("allocate object numbers")?;
         }
         let low = range.next().ok_or_else(|| Error::limit("allocate object numbers"))?;
-        Ok(ObjectId { high: kind_bits(kind), low })
+        Ok(ObjectId { high: u64::from(class) << CLASS_SHIFT | kind_bits(kind), low })
     }
 }
 
@@ -84,6 +99,21 @@ mod tests {
         assert_eq!(token(id).0, [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0, 0, 0]);
         assert_eq!(object(token(id)).unwrap(), id);
         assert_eq!((kind(id), kind(ROOT)), (ObjectKind::Map, ObjectKind::Group));
+    }
+
+    #[test]
+    fn a_class_stands_in_the_upper_bits() {
+        let (store, numbers) =
+            (objects::memory::pool().create(objects::ContainerId([1; 16])).unwrap(), Numbers::default());
+        let wanted: ObjectClass = "RP_2GX".parse().unwrap();
+        let id = numbers.next(&*store, ObjectKind::Dataset, Some(wanted)).unwrap();
+        assert_eq!(id.high, 0x0708_ffff_4000_0000);
+        assert_eq!(
+            (object(token(id)).unwrap(), class(id), kind(id)),
+            (id, Some(wanted), ObjectKind::Dataset)
+        );
+        let plain = numbers.next(&*store, ObjectKind::Group, None).unwrap();
+        assert_eq!((plain.high, class(plain)), (0, None));
     }
 
     #[test]

@@ -67,8 +67,44 @@ pub const ELEMENTS: &[u8] = &[0];
 pub const FILTER_MASK: &[u8] = b"Filter Mask";
 /// The akey of a blob, under the dkey of its UUID.
 pub const BLOB: &[u8] = b"Blob";
+/// The akey that a blob without bytes has instead: one byte, because a store keeps no empty value.
+pub const EMPTY_BLOB: &[u8] = b"Empty Blob";
 /// The akey of a map's value, under the dkey of its key.
 pub const MAP: &[u8] = b"MAP_AKEY";
+/// [`REFERENCES`] as the connector for DAOS spells it.
+pub const DAOS_REFERENCES: &[u8] = b"Ref Count";
+/// [`MAP`] as the connector for DAOS spells it.
+pub const DAOS_MAP: &[u8] = b"Map Record";
+/// The akey of the value of a map's empty key, under [`INTERNAL`]: a store has no empty dkey.
+pub const EMPTY_KEY: &[u8] = b"Empty Key";
+
+/// How a container spells its keys, and whether it has keys that only we know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Spelling {
+    /// As the design has it, with keys of ours next to them.
+    #[default]
+    Design,
+    /// As the connector for DAOS does it, without keys of ours for what it can say itself.
+    Daos,
+}
+
+impl Spelling {
+    /// Returns the akey of a reference count.
+    pub fn references(self) -> &'static [u8] {
+        match self {
+            Spelling::Design => REFERENCES,
+            Spelling::Daos => DAOS_REFERENCES,
+        }
+    }
+
+    /// Returns the akey of a map's value.
+    pub fn map(self) -> &'static [u8] {
+        match self {
+            Spelling::Design => MAP,
+            Spelling::Daos => DAOS_MAP,
+        }
+    }
+}
 
 /// The part of an attribute that an akey under [`ATTRIBUTES`] holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use keyed::{AttributeHeader, Dataset, During, Identities, ObjectHeader, Objects, changed_count, stored};
-use model::properties::FileCreate;
+use model::properties::{DatasetCreate, FileCreate, Layout};
 use model::{Dataspace, Datatype, Error, Limits, ObjectKind, Result, Token, encode, text};
-use objects::{Change, Condition, ObjectId, Phase, Store, Update};
-use vol::DatasetInfo;
+use objects::{Change, Condition, ObjectClass, ObjectId, Phase, Store, Update};
+use system::sync::Mutex;
+use vol::{DatasetInfo, Extension, ExtensionInfo, Optional};
 
 use crate::encoded::{AttributeForm, LastEncoded};
+use crate::extensions::{ObjectClassOf, SetObjectClass, class_of_name, token_of};
 use crate::identity::{self, Numbers};
-use crate::keys::{self, COMMENT, DATASPACE, INTERNAL, REFERENCES};
+use crate::keys::{self, COMMENT, DATASPACE, INTERNAL, Spelling};
 
 /// A container in an object store.
 #[derive(Debug)]
@@ -19,6 +21,9 @@ pub struct ObjectMapping {
     /// Whether other processes may write too: then counters are changed with conditions.
     is_concurrent: bool,
     numbers: Numbers,
+    pub(crate) spelling: Spelling,
+    /// The class of new objects.
+    class: Mutex<Option<ObjectClass>>,
     pub(crate) last_attribute: LastEncoded<AttributeForm>,
     pub(crate) last_dataset: LastEncoded<Arc<DatasetInfo>>,
 }
@@ -32,21 +37,52 @@ pub(crate) fn unless_changed(changed: objects::Result<()>, operation: &str) -> R
     }
 }
 
+/// Returns whether a container without a layout version is one of the connector for DAOS: its root group has creation
+/// properties, and no reference count as we spell it.
+fn is_of_daos(store: &dyn Store) -> Result<bool> {
+    let found =
+        store.get(keys::ROOT, INTERNAL, &[keys::CREATION, keys::REFERENCES]).during("open container")?;
+    Ok(matches!(found[..], [Some(_), None]))
+}
+
 impl ObjectMapping {
+    /// Sets the class of objects that are created from now on.
+    pub(crate) fn set_class(&self, class: Option<ObjectClass>) {
+        *self.class.lock() = class;
+    }
+
+    /// Returns the reference count of an object from its creation properties and the stored count.
+    fn counted(&self, id: ObjectId, creation: Option<&[u8]>, count: Option<&[u8]>) -> Result<u64> {
+        match (count, creation, self.spelling) {
+            (Some(count), ..) => keys::number_of(count, "reference count"),
+            // Older versions of the connector for DAOS count none: such an object has the link that led here.
+            (None, Some(_), Spelling::Daos) => Ok(1),
+            _ => Err(Self::missing(id)),
+        }
+    }
+
     /// Writes the root group and the global metadata of a new container, and makes them durable.
-    pub(crate) fn create(store: Arc<dyn Store>, is_concurrent: bool, create: &FileCreate) -> Result<Self> {
+    pub(crate) fn create(
+        store: Arc<dyn Store>,
+        is_concurrent: bool,
+        create: &FileCreate,
+        spelling: Spelling,
+    ) -> Result<Self> {
         let (version, one) = (keys::VERSION.to_le_bytes(), keys::number(1));
         let root = encode::group_create(&create.root)?;
         let file = encode::file_create(create)?;
         let header =
             |object, changes, phase| Update { object, dkey: INTERNAL, changes, conditions: &[], phase };
-        let root = [Change::Single(keys::CREATION, &root), Change::Single(REFERENCES, &one)];
+        let root = [Change::Single(keys::CREATION, &root), Change::Single(spelling.references(), &one)];
         store.update(&header(keys::ROOT, &root, Phase::Description)).during("create root group")?;
-        // Last, so that a container which was not completed has no version.
-        let file = [Change::Single(keys::CREATION, &file), Change::Single(keys::LAYOUT_VERSION, &version)];
-        store.update(&header(keys::GLOBAL, &file, Phase::Link)).during("create container")?;
+        // Last, so that a container which was not completed has no creation properties.
+        let mut changes = vec![Change::Single(keys::CREATION, &file)];
+        if spelling == Spelling::Design {
+            changes.push(Change::Single(keys::LAYOUT_VERSION, &version));
+        }
+        store.update(&header(keys::GLOBAL, &changes, Phase::Link)).during("create container")?;
         store.flush().during("create container")?;
-        Ok(Self::new(store, is_concurrent))
+        Ok(Self::new(store, is_concurrent, spelling))
     }
 
     /// Opens the container in a store, and returns its creation properties too.
@@ -54,17 +90,25 @@ impl ObjectMapping {
         let wanted = [keys::LAYOUT_VERSION, keys::CREATION];
         let mut found = store.get(keys::GLOBAL, INTERNAL, &wanted).during("open container")?;
         let (creation, version) = (found.pop().flatten(), found.pop().flatten());
-        keyed::check_version(version.as_deref(), keys::VERSION)?;
+        let spelling = match (&version, &creation) {
+            (None, Some(_)) if is_of_daos(&*store)? => Spelling::Daos,
+            _ => Spelling::Design,
+        };
+        if spelling == Spelling::Design {
+            keyed::check_version(version.as_deref(), keys::VERSION)?;
+        }
         let creation = creation.ok_or_else(|| keyed::incomplete("it has no creation properties"))?;
         let create = encode::decode_file_create(&creation)?;
-        Ok((Self::new(store, is_concurrent), create))
+        Ok((Self::new(store, is_concurrent, spelling), create))
     }
 
-    fn new(store: Arc<dyn Store>, is_concurrent: bool) -> Self {
+    fn new(store: Arc<dyn Store>, is_concurrent: bool, spelling: Spelling) -> Self {
         ObjectMapping {
             store,
             is_concurrent,
             numbers: Numbers::default(),
+            spelling,
+            class: Mutex::new(None),
             last_attribute: LastEncoded::default(),
             last_dataset: LastEncoded::default(),
         }
@@ -118,6 +162,11 @@ impl ObjectMapping {
     }
 }
 
+/// Returns the shape of a chunk that is a whole extent.
+pub(crate) fn whole_extent(space: &Dataspace) -> Vec<u64> {
+    space.dims().iter().map(|dim| (*dim).max(1)).collect()
+}
+
 impl Identities for ObjectMapping {
     type Id = ObjectId;
     type BlobId = [u8; 16];
@@ -145,6 +194,17 @@ impl Objects for ObjectMapping {
 
     const NAME: &'static str = "object";
     const VERSION: u32 = keys::VERSION;
+    const EXTENSIONS: &'static [ExtensionInfo] = &[SetObjectClass::INFO, ObjectClassOf::INFO];
+
+    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
+        Optional::new(name, request)
+            .on::<SetObjectClass>(|class| class_of_name(&class).map(|class| self.set_class(class)))
+            .on::<ObjectClassOf>(|token| {
+                let id = token_of(&token).and_then(Self::id)?;
+                Ok(identity::class(id).map_or_else(String::new, |class| class.to_string()))
+            })
+            .or_unsupported()
+    }
 
     fn is_concurrent(&self) -> bool {
         self.is_concurrent
@@ -172,7 +232,7 @@ impl Objects for ObjectMapping {
 
     /// Kinds stand in IDs: the store is asked only whether the objects exist.
     fn kinds(&self, ids: &[ObjectId]) -> Result<Vec<ObjectKind>> {
-        let wanted: Vec<_> = ids.iter().map(|id| (*id, INTERNAL, REFERENCES)).collect();
+        let wanted: Vec<_> = ids.iter().map(|id| (*id, INTERNAL, keys::CREATION)).collect();
         let found = self.store.get_many(&wanted).during("read objects")?;
         let kind = |(id, found): (&ObjectId, Option<_>)| match found {
             Some(_) => Ok(identity::kind(*id)),
@@ -182,11 +242,25 @@ impl Objects for ObjectMapping {
     }
 
     fn new_object(&self, kind: ObjectKind) -> Result<(ObjectId, ())> {
-        Ok((self.numbers.next(&*self.store, kind)?, ()))
+        let class = *self.class.lock();
+        Ok((self.numbers.next(&*self.store, kind, class)?, ()))
     }
 
     fn automatic_chunks(&self, space: &Dataspace, datatype: &Datatype) -> Vec<u64> {
-        keyed::automatic_shape(space.dims(), datatype.size().into())
+        match self.spelling {
+            Spelling::Design => keyed::automatic_shape(space.dims(), datatype.size().into()),
+            // What is larger than a chunk was made a chunked one.
+            Spelling::Daos => whole_extent(space),
+        }
+    }
+
+    /// The connector for DAOS has one chunk for a contiguous dataset, and makes a large one chunked.
+    fn adapt_dataset(&self, create: &mut DatasetCreate, space: &Dataspace, datatype: &Datatype) {
+        let shape = keyed::automatic_shape(space.dims(), datatype.size().into());
+        let fits = shape.iter().zip(space.dims()).all(|(len, dim)| len >= dim);
+        if self.spelling == Spelling::Daos && !fits && !matches!(create.layout, Layout::Chunked { .. }) {
+            create.layout = Layout::chunked(&shape);
+        }
     }
 
     fn put_object(&self, (): &mut (), header: &ObjectHeader<Self>, references: u64) -> Result<()> {
@@ -212,9 +286,10 @@ impl Objects for ObjectMapping {
     }
 
     fn references(&self, (): &(), id: ObjectId) -> Result<u64> {
-        let found = self.store.get(id, INTERNAL, &[REFERENCES]).during("count references")?;
-        let bytes = found.into_iter().next().flatten();
-        keys::number_of(&bytes.ok_or_else(|| Self::missing(id))?, "reference count")
+        let wanted = [keys::CREATION, self.spelling.references()];
+        let found = self.store.get(id, INTERNAL, &wanted).during("count references")?;
+        let [creation, count] = &found[..] else { return Err(Error::corrupt("count references")) };
+        self.counted(id, creation.as_deref(), count.as_deref())
     }
 
     fn change_references(&self, (): &mut (), id: ObjectId, by: i64) -> Result<u64> {
@@ -223,27 +298,30 @@ impl Objects for ObjectMapping {
             let old = self.references(&(), id)?;
             let new = changed_count(old, by)?;
             let (old, bytes) = (keys::number(old), keys::number(new));
-            let changes = [Change::Single(REFERENCES, &bytes)];
-            let conditions = &[Condition::Equals(REFERENCES, &old)];
+            let akey = self.spelling.references();
+            let changes = [Change::Single(akey, &bytes)];
+            let conditions = &[Condition::Equals(akey, &old)];
             let update = Update { object: id, dkey: INTERNAL, changes: &changes, conditions, phase };
             Ok((self.update_counted(&update), new))
         })
     }
 
     fn put_references(&self, id: ObjectId, count: u64) -> Result<()> {
-        self.update_header(id, &[Change::Single(REFERENCES, &keys::number(count))])
+        self.update_header(id, &[Change::Single(self.spelling.references(), &keys::number(count))])
     }
 
     fn read_status(&self, header: &ObjectHeader<Self>) -> Result<(u64, Option<String>)> {
-        let found = self.store.get(header.id, INTERNAL, &[REFERENCES, COMMENT]).during("read object")?;
-        let [references, comment] = <[_; 2]>::try_from(found).map_err(|_| Error::corrupt("read object"))?;
-        let references = references.ok_or_else(|| Self::missing(header.id))?;
-        let references = keys::number_of(&references, "reference count")?;
+        let wanted = [keys::CREATION, self.spelling.references(), COMMENT];
+        let found = self.store.get(header.id, INTERNAL, &wanted).during("read object")?;
+        let [creation, count, comment] =
+            <[_; 3]>::try_from(found).map_err(|_| Error::corrupt("read object"))?;
+        let references = self.counted(header.id, creation.as_deref(), count.as_deref())?;
         Ok((references, comment.map(|comment| text::from_bytes(&comment))))
     }
 
     fn put_comment(&self, header: &ObjectHeader<Self>, comment: Option<&str>) -> Result<()> {
-        let bytes = comment.map(text::to_bytes);
+        // As in libhdf5, an empty comment is none.
+        let bytes = comment.filter(|comment| !comment.is_empty()).map(text::to_bytes);
         let change = match &bytes {
             Some(bytes) => Change::Single(COMMENT, bytes),
             None => Change::Punch(COMMENT),

@@ -9,7 +9,7 @@ use objects::{Change, Condition, ObjectId, Phase, Update};
 
 use crate::ObjectMapping;
 use crate::keys::{self, ORDER, ORDER_COUNT, ORDER_NEXT};
-use crate::listing::each_akey;
+use crate::listing;
 
 impl ObjectMapping {
     /// Returns the next place in the order, and the number of links.
@@ -72,11 +72,9 @@ impl ObjectMapping {
 
     /// Returns the places in the order and the names at them, in increasing order.
     pub(crate) fn order_entries(&self, group: ObjectId) -> Result<Vec<(u64, Vec<u8>)>> {
-        let mut places = Vec::new();
-        each_akey(&*self.store, group, ORDER, b"", |akey| {
-            places.extend(akey.try_into().map(u64::from_le_bytes).ok());
-            Ok(true)
-        })?;
+        let akeys = listing::akeys(&*self.store, group, ORDER, b"")?;
+        let place = |akey: &Vec<u8>| akey.as_slice().try_into().map(u64::from_le_bytes).ok();
+        let mut places: Vec<u64> = akeys.iter().filter_map(place).collect();
         places.sort_unstable();
         let akeys: Vec<[u8; 8]> = places.iter().map(|place| keys::order_name(*place)).collect();
         let wanted: Vec<_> = akeys.iter().map(|akey| (group, ORDER, &akey[..])).collect();

@@ -9,7 +9,7 @@ use objects::{ObjectId, Size};
 use crate::ObjectMapping;
 use crate::identity;
 use crate::keys::{GLOBAL, ROOT};
-use crate::listing::{each_akey, each_dkey};
+use crate::listing;
 use crate::show_values::{key, value};
 
 /// Writes a line to a `String`, which does not fail.
@@ -42,19 +42,9 @@ pub(crate) fn show(mapping: &ObjectMapping, limits: &Limits) -> Result<String> {
 fn show_object(mapping: &ObjectMapping, id: ObjectId, limits: &Limits, out: &mut String) -> Result<()> {
     let store = &*mapping.store;
     line!(out, "object {id} {}", title(id));
-    let mut dkeys = Vec::new();
-    each_dkey(store, id, b"", |dkey| {
-        dkeys.push(dkey.to_vec());
-        Ok(true)
-    })?;
-    for dkey in dkeys {
+    for dkey in listing::dkeys(store, id, b"")? {
         line!(out, "  dkey {}", key(id, None, &dkey));
-        let mut akeys = Vec::new();
-        each_akey(store, id, &dkey, b"", |akey| {
-            akeys.push(akey.to_vec());
-            Ok(true)
-        })?;
-        for akey in akeys {
+        for akey in listing::akeys(store, id, &dkey, b"")? {
             let shown = show_value(mapping, id, &dkey, &akey, limits)?;
             line!(out, "    akey {} = {shown}", key(id, Some(&dkey), &akey));
         }

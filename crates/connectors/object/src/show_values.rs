@@ -83,7 +83,7 @@ pub(crate) fn value(id: ObjectId, dkey: &[u8], akey: &[u8], value: &[u8], limits
         (INTERNAL, DATASPACE) => space(value, limits),
         (INTERNAL, COMMITTED) => value.try_into().map_or_else(|_| hex(value), |token| object(Token(token))),
         (INTERNAL, CHUNK_SHAPE) => decoded(shape_of(value)),
-        (INTERNAL, REFERENCES | LAYOUT_VERSION) => counter(value),
+        (INTERNAL, REFERENCES | DAOS_REFERENCES | LAYOUT_VERSION) => counter(value),
         (_, LINK) => link(value),
         (_, LINK_ORDER) | (ORDER, ORDER_NEXT | ORDER_COUNT) => counter(value),
         (ORDER, akey) if akey.len() == 9 => link(value),
@@ -96,7 +96,7 @@ pub(crate) fn value(id: ObjectId, dkey: &[u8], akey: &[u8], value: &[u8], limits
             value.try_into().map_or_else(|_| hex(value), |token| object(Token(token)))
         }
         (_, FILTER_MASK) => counter(value),
-        (_, MAP) => hex(value),
+        (INTERNAL, EMPTY_KEY) | (_, MAP | DAOS_MAP) => hex(value),
         _ => plain(value),
     }
 }

@@ -137,7 +137,7 @@ fn what_is_deleted_leaves_nothing_behind() {
     c.close().unwrap();
     let store = kit::store(folder.path(), Mode::Read);
     assert_eq!(store.dkeys(GLOBAL, b"", 100).unwrap(), [b"/Internal Metadata"]);
-    assert_eq!(store.objects(None, 100).unwrap(), [GLOBAL, ROOT]);
+    assert_eq!(store.all_objects().unwrap(), [GLOBAL, ROOT]);
 }
 
 #[test]

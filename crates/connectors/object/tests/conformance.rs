@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_object::ObjectConnector;
+use hyperslab_object::{ObjectConnector, engine, storage};
 use testkit::{Subject, conformance};
 use vol::{Registry, Result};
 
@@ -21,6 +21,14 @@ fn embedded() -> Result<Subject> {
     Ok(Subject::new("object", registry, location).keeping(folder))
 }
 
+/// An engine that enumerates in the order of a hash, and offers no more than DAOS has.
+fn strict() -> Result<Subject> {
+    let mut registry = Registry::new();
+    registry.register(Arc::new(ObjectConnector::new()))?;
+    engine::register_engine(&mut registry, "hash", storage::strict::engine())?;
+    Ok(Subject::new("object+hash", registry, |name| format!("object+hash:{name}")))
+}
+
 /// The configuration of a cluster with a pool `p3`: `scripts/ceph up DIR` makes one.
 const CEPH_CONF: &str = "HYPERSLAB_CEPH_CONF";
 
@@ -35,6 +43,7 @@ fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let mut trials = conformance::trials("object-memory", in_memory);
     trials.extend(conformance::trials("object", embedded));
+    trials.extend(conformance::trials("object-strict", strict));
     match (cfg!(feature = "rados"), std::env::var_os(CEPH_CONF)) {
         (true, Some(_)) => trials.extend(conformance::trials("object-rados", on_ceph)),
         (true, None) => eprintln!("object+rados: skipped, {CEPH_CONF} names no cluster"),

@@ -3,6 +3,7 @@
 mod driver_stacks;
 mod drivers;
 mod dropped;
+mod engines;
 mod extensions;
 mod extents;
 mod files;

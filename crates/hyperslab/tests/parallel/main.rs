@@ -8,6 +8,8 @@ mod features;
 mod in_place;
 #[cfg(feature = "log")]
 mod logs;
+#[cfg(feature = "object")]
+mod objects;
 mod random;
 mod scattered;
 mod structure;

@@ -29,7 +29,7 @@ pub(crate) const SUBJECTS: [Subject; 2] = [
     Subject {
         name: "iod",
         connector: || Arc::new(iod::IodConnector::new()),
-        layout_version: (1, b"", b"\x01layout_version"),
+        layout_version: (1, b"\0", b"\x01layout_version"),
     },
 ];
 

@@ -1,6 +1,6 @@
 //! Arrays: cells of one size, in blocks that lie together.
 
-use objects::{Change, Fetch, Range64, Update};
+use objects::{Change, Fetch, Range64, Update, dkeys_with_prefix};
 
 use crate::container::PHASE;
 use crate::head::Shape;
@@ -10,10 +10,6 @@ use crate::{Container, Error, Id, Kind, Result};
 const BLOCK_BYTES: u64 = 1 << 20;
 /// The first byte of a block's key.
 const BLOCK: u8 = 1;
-/// The akey of a block's cells.
-const CELLS: &[u8] = &[];
-/// Blocks that are listed at a time.
-const PAGE: usize = 1024;
 
 /// The properties of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,8 +47,8 @@ pub struct CellWrite<'a> {
 }
 
 impl<'a> CellWrite<'a> {
-    fn change(&self, record_size: u32) -> Change<'a> {
-        Change::Records { akey: CELLS, record_size, start: self.first, bytes: self.from }
+    fn change(&self, akey: &'a [u8], record_size: u32) -> Change<'a> {
+        Change::Records { akey, record_size, start: self.first, bytes: self.from }
     }
 }
 
@@ -134,6 +130,11 @@ impl Container {
         head.shape.clone().ok_or_else(|| outside(id, "it has no dimensions"))
     }
 
+    /// The akey of a block's cells.
+    fn cells(&self) -> &'static [u8] {
+        self.core.layout.cells
+    }
+
     /// Reads cells of many blocks.
     pub fn read_cells(&self, id: Id, reads: &mut [CellRead<'_>]) -> Result<()> {
         let shape = self.shape(id)?;
@@ -149,7 +150,7 @@ impl Container {
             .map(|(read, dkey)| Fetch {
                 object,
                 dkey,
-                akey: CELLS,
+                akey: self.cells(),
                 record_size,
                 start: read.first,
                 into: read.into,
@@ -168,7 +169,7 @@ impl Container {
         for write in writes {
             shape.check_cells(id, write.block, write.first, write.from.len())?;
         }
-        let record_size = shape.cell_bytes;
+        let (akey, record_size) = (self.cells(), shape.cell_bytes);
         let mut blocks: Vec<(Vec<u8>, &[CellWrite<'_>])> = Vec::new();
         for same in writes.chunk_by(|a, b| a.block == b.block) {
             blocks.push((block_key(same.first().map_or(&[], |write| write.block)), same));
@@ -177,7 +178,7 @@ impl Container {
             .iter()
             .map(|(_, same)| {
                 let filled = same.iter().filter(|write| !write.from.is_empty());
-                filled.map(|write| write.change(record_size)).collect()
+                filled.map(|write| write.change(akey, record_size)).collect()
             })
             .collect();
         let updates: Vec<Update<'_>> = blocks
@@ -207,7 +208,7 @@ impl Container {
             return Err(outside(id, &format!("there is no block {block:?}")));
         }
         let punch = |range: &std::ops::Range<u64>| Change::PunchRecords {
-            akey: CELLS,
+            akey: self.cells(),
             range: Range64 { start: range.start, end: range.end.max(range.start) },
         };
         let changes: Vec<Change<'_>> = ranges.iter().map(punch).collect();
@@ -226,18 +227,13 @@ impl Container {
     /// Returns the first cells of all blocks that are not one large hole, in C order.
     pub fn blocks(&self, id: Id) -> Result<Vec<Vec<u64>>> {
         let rank = self.shape(id)?.dims.len();
-        let (mut found, mut from) = (Vec::new(), vec![BLOCK]);
-        loop {
-            let keys = self.store().dkeys(id.object(), &from, PAGE)?;
-            let Some(last) = keys.last() else { return Ok(found) };
-            from = [last.as_slice(), &[0]].concat();
-            found.extend(keys.iter().filter_map(|key| block_start(key, rank)));
-        }
+        let keys = dkeys_with_prefix(self.store(), id.object(), &[BLOCK])?;
+        Ok(keys.iter().filter_map(|key| block_start(key, rank)).collect())
     }
 
     /// Returns whether a block has cells.
     pub fn has_block(&self, id: Id, block: &[u64]) -> Result<bool> {
-        Ok(self.store().size(id.object(), &block_key(block), CELLS)?.is_some())
+        Ok(self.store().size(id.object(), &block_key(block), self.cells())?.is_some())
     }
 
     /// Removes what lies behind the first dimension.
@@ -250,7 +246,7 @@ impl Container {
                 self.store().punch_dkey(id.object(), &block_key(&start), PHASE)?;
             } else if len - from < rows {
                 let range = Range64 { start: (len - from) * row_cells, end: shape.block_cells() };
-                let changes = [Change::PunchRecords { akey: CELLS, range }];
+                let changes = [Change::PunchRecords { akey: self.cells(), range }];
                 let (object, dkey) = (id.object(), block_key(&start));
                 let update = Update { object, dkey: &dkey, changes: &changes, conditions: &[], phase: PHASE };
                 self.store().update(&update)?;

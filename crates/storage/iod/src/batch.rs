@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use objects::{Change, Update};
+use objects::{Change, Phase, Update};
 
 use crate::array::automatic_block;
 use crate::blob::WHOLE;
 use crate::container::{PHASE, missing};
-use crate::head::{HEAD, HERE, Head, Shape};
+use crate::head::{HEAD, Head, Shape};
 use crate::kv::{check_key, pair_key};
+use crate::layout::Layout;
 use crate::{Container, Error, Id, Kind, Result, ScratchPad};
 
 /// Changes that are made together by [`Container::apply`].
@@ -18,6 +19,7 @@ use crate::{Container, Error, Id, Kind, Result, ScratchPad};
 pub struct Batch<'a> {
     objects: Vec<Object<'a>>,
     places: HashMap<Id, usize>,
+    phase: Option<Phase>,
 }
 
 /// All that a batch does to one object.
@@ -25,6 +27,8 @@ pub struct Batch<'a> {
 struct Object<'a> {
     id: Id,
     steps: Vec<Step<'a>>,
+    /// The last of the phases that were asked for.
+    phase: Phase,
 }
 
 #[derive(Clone, Debug)]
@@ -52,13 +56,22 @@ impl<'a> Batch<'a> {
     }
 
     fn step(&mut self, id: Id, step: Step<'a>) -> &mut Self {
+        let phase = self.phase.unwrap_or(Phase::Link);
         let place = *self.places.entry(id).or_insert_with(|| {
-            self.objects.push(Object { id, steps: Vec::with_capacity(1) });
+            self.objects.push(Object { id, steps: Vec::with_capacity(1), phase });
             self.objects.len() - 1
         });
         if let Some(object) = self.objects.get_mut(place) {
             object.steps.push(step);
+            object.phase = object.phase.max(phase);
         }
+        self
+    }
+
+    /// Says when the changes of objects that follow become durable, where a flush is not one commit: links, unless something
+    /// else was said. What is created is a description, and what is deleted a removal, in any case.
+    pub fn phase(&mut self, phase: Phase) -> &mut Self {
+        self.phase = Some(phase);
         self
     }
 
@@ -181,24 +194,37 @@ impl Object<'_> {
         head
     }
 
+    /// Returns the phase of all that happens to the object, and whether it is new.
+    fn phase(&self) -> (Phase, bool) {
+        let is_new = self.steps.iter().any(|step| matches!(step, Step::Create(_)));
+        match (self.is_deleted(), is_new) {
+            (true, _) => (Phase::Removal, is_new),
+            (false, true) => (Phase::Description, true),
+            (false, false) => (self.phase, false),
+        }
+    }
+
     fn is_deleted(&self) -> bool {
         matches!(self.steps.last(), Some(Step::Delete | Step::Discard))
     }
 }
 
 /// An object's changes in the words of the store.
-struct Written<'b> {
+struct Written {
     id: Id,
     head: Option<Vec<u8>>,
-    pairs: Vec<(Vec<u8>, Option<&'b [u8]>)>,
+    pairs: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    phase: Phase,
 }
 
-impl<'b> Written<'b> {
-    fn new(object: &'b Object<'_>, head: Option<&Head>) -> Written<'b> {
-        let mut written = Written { id: object.id, head: head.map(Head::encode), pairs: Vec::new() };
+impl Written {
+    fn new(object: &Object<'_>, head: Option<&Head>, layout: Layout, phase: Phase) -> Written {
+        let mut written = Written { id: object.id, head: head.map(Head::encode), pairs: Vec::new(), phase };
         for step in &object.steps {
             match step {
-                Step::Put(key, value) => written.pairs.push((pair_key(key), Some(value))),
+                Step::Put(key, value) => {
+                    written.pairs.push((pair_key(key), Some(layout.stored_value(value))));
+                }
                 Step::Remove(key) => written.pairs.push((pair_key(key), None)),
                 Step::Content(bytes) => {
                     if let Some(head) = &mut written.head {
@@ -246,26 +272,42 @@ impl Container {
     fn apply_checked(&self, batch: &Batch<'_>, before: &[Option<Arc<Head>>]) -> Result<Vec<Option<Head>>> {
         let after: Vec<Option<Head>> =
             batch.objects.iter().zip(before).map(|(object, head)| object.head_after(head.as_ref())).collect();
-        let stay = batch.objects.iter().zip(&after).filter(|(object, _)| !object.is_deleted());
-        let written: Vec<Written<'_>> =
-            stay.map(|(object, head)| Written::new(object, head.as_ref())).collect();
-        let changes: Vec<Vec<Change<'_>>> = written.iter().map(Written::changes).collect();
-        let updates: Vec<Update<'_>> = written
-            .iter()
-            .zip(&changes)
-            .map(|(written, changes)| Update {
-                object: written.id.object(),
-                dkey: HERE,
-                changes,
-                conditions: &[],
-                phase: PHASE,
-            })
+        let phases = self.phases(batch)?;
+        let stay = batch.objects.iter().zip(&after).zip(&phases);
+        let written: Vec<Written> = stay
+            .filter(|((object, _), _)| !object.is_deleted())
+            .map(|((object, head), phase)| Written::new(object, head.as_ref(), self.core.layout, *phase))
             .collect();
+        let changes: Vec<Vec<Change<'_>>> = written.iter().map(Written::changes).collect();
+        let mut updates: Vec<Update<'_>> =
+            written.iter().zip(&changes).map(|(written, changes)| self.update_of(written, changes)).collect();
         match &updates[..] {
             [one] => self.store().update(one)?,
-            many => self.store().update_together(many)?,
+            many if self.is_atomic() => self.store().update_together(many)?,
+            _ => {
+                updates.sort_by_key(|update| update.phase);
+                // All was checked: what fails now is the store, and a part of the batch may be there.
+                self.store().update_many(&updates).inspect_err(|_| self.core.break_off())?;
+            }
         }
         Ok(after)
+    }
+
+    /// Returns when the changes of each object become durable.
+    fn phases(&self, batch: &Batch<'_>) -> Result<Vec<Phase>> {
+        if self.is_atomic() {
+            return Ok(vec![PHASE; batch.objects.len()]);
+        }
+        let asked = batch.objects.iter().map(|object| {
+            let (phase, is_new) = object.phase();
+            (object.id, phase, is_new)
+        });
+        self.core.schedule(&asked.collect::<Vec<_>>())
+    }
+
+    fn update_of<'u>(&self, written: &'u Written, changes: &'u [Change<'u>]) -> Update<'u> {
+        let (object, dkey, phase) = (written.id.object(), self.here(), written.phase);
+        Update { object, dkey, changes, conditions: &[], phase }
     }
 
     /// Does the rest once heads and pairs are there.
@@ -274,10 +316,10 @@ impl Container {
             self.core.know(object.id, None);
             return match before {
                 Some(_) if object.id.kind() == Some(Kind::Array) => {
-                    self.store().punch_object(object.id.object(), PHASE)
+                    self.store().punch_object(object.id.object(), Phase::Removal)
                 }
                 // Others have all they have in one place.
-                Some(_) => self.store().punch_dkey(object.id.object(), HERE, PHASE),
+                Some(_) => self.store().punch_dkey(object.id.object(), self.here(), Phase::Removal),
                 None => Ok(()),
             };
         }

@@ -4,7 +4,7 @@
 use objects::{Change, Fetch, Range64, Size, Update};
 
 use crate::container::{PHASE, missing};
-use crate::head::{HEAD, HERE, Head};
+use crate::head::{HEAD, Head};
 use crate::{Container, Error, Id, Kind, Result};
 
 /// Between a head and the bytes of a blob that lie there.
@@ -40,7 +40,7 @@ fn split(id: Id, stored: &[u8]) -> Result<(Head, Option<&[u8]>)> {
 impl Container {
     fn find_blob(&self, id: Id) -> Result<StoredBlob> {
         check_kind(id)?;
-        let stored = self.store().get(id.object(), HERE, &[HEAD])?.pop().flatten();
+        let stored = self.store().get(id.object(), self.here(), &[HEAD])?.pop().flatten();
         let stored = stored.ok_or_else(|| missing(id))?;
         match split(id, &stored)? {
             (head, Some(bytes)) => Ok(StoredBlob::Whole(head, bytes.to_vec())),
@@ -49,7 +49,7 @@ impl Container {
     }
 
     fn separate_bytes(&self, id: Id) -> Result<u64> {
-        match self.store().size(id.object(), HERE, SEPARATE)? {
+        match self.store().size(id.object(), self.here(), SEPARATE)? {
             None => Ok(0),
             Some(Size::Records { end, .. }) => Ok(end),
             Some(Size::Single(_)) => Err(Error::Corrupt(format!("{id} is damaged: its bytes make no sense"))),
@@ -82,7 +82,7 @@ impl Container {
                 into.fill(0);
                 let fetch = Fetch {
                     object: id.object(),
-                    dkey: HERE,
+                    dkey: self.here(),
                     akey: SEPARATE,
                     record_size: 1,
                     start: offset,
@@ -97,7 +97,7 @@ impl Container {
     /// Returns all bytes of blobs, `None` for those that are not there. None may have more than `bytes_max`.
     pub fn read_blobs(&self, ids: &[Id], bytes_max: u64) -> Result<Vec<Option<Vec<u8>>>> {
         ids.iter().try_for_each(|id| check_kind(*id))?;
-        let wanted: Vec<_> = ids.iter().map(|id| (id.object(), HERE, HEAD)).collect();
+        let wanted: Vec<_> = ids.iter().map(|id| (id.object(), self.here(), HEAD)).collect();
         let found = self.store().get_many(&wanted)?;
         let mut blobs = Vec::with_capacity(ids.len());
         for (id, stored) in ids.iter().zip(found) {
@@ -188,7 +188,7 @@ impl Container {
     fn change_blob(&self, id: Id, changes: &[Change<'_>]) -> Result<()> {
         self.store().update(&Update {
             object: id.object(),
-            dkey: HERE,
+            dkey: self.here(),
             changes,
             conditions: &[],
             phase: PHASE,

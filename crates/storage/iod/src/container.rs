@@ -1,21 +1,22 @@
 //! One open container.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use objects::{Change, ObjectId, Phase, Store, Update};
 use system::sync::{Mutex, MutexGuard};
 
-use crate::head::{HEAD, HERE, Head};
+use crate::head::{HEAD, Head};
+use crate::layout::{KNOWN, Layout, NEWEST};
+use crate::lease::Lease;
 use crate::{Error, Id, Kind, Mode, Result, ScratchPad};
 
 /// The object that says that a container is one of ours, and of which version.
-const MARK: ObjectId = ObjectId { high: 3, low: 0 };
+pub(crate) const MARK: ObjectId = ObjectId { high: 3, low: 0 };
 const MARK_KEY: &[u8] = b"iod";
-const VERSION: u32 = 1;
 
-/// All updates are of one phase: a flush is one commit, whatever order they came in.
+/// The phase of cells and bytes, and of heads and pairs where a flush is one commit, whatever order they came in.
 pub(crate) const PHASE: Phase = Phase::Content;
 
 /// Heads that stay decoded; with more, all are forgotten.
@@ -25,7 +26,12 @@ const HEADS_MAX: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) layout: Layout,
     mode: Mode,
+    /// The right to write, on a store that several processes may open.
+    lease: Option<Lease>,
+    /// What waits for a flush, on a store whose flush is no commit.
+    waiting: Mutex<Waiting>,
     /// Held by a batch while it changes objects, and by a flush: none takes half of another.
     batches: Mutex<()>,
     /// Whether a batch stopped half way: what is in memory must not become durable.
@@ -33,34 +39,89 @@ pub(crate) struct Core {
     heads: Mutex<HashMap<Id, Arc<Head>>>,
 }
 
+/// Objects with changes of heads and pairs that wait for a flush.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Objects that were created: nothing that is durable leads to them.
+    new: HashSet<Id>,
+    /// The phases of the others.
+    phases: HashMap<Id, Phase>,
+}
+
 impl Core {
-    fn new(store: Arc<dyn Store>, mode: Mode) -> Result<Core> {
-        if !store.is_atomic() {
-            return Err(Error::Refused("the engine cannot change several objects at once".into()));
-        }
-        let (batches, heads) = (Mutex::default(), Mutex::default());
-        Ok(Core { store, mode, batches, is_broken: AtomicBool::new(false), heads })
+    fn new(store: Arc<dyn Store>, layout: Layout, mode: Mode) -> Result<Core> {
+        let is_shared = mode == Mode::ReadWrite && !store.is_atomic();
+        let lease = is_shared.then(|| Lease::take(&*store, layout)).transpose()?;
+        let (waiting, batches, heads) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Core { store, layout, mode, lease, waiting, batches, is_broken: AtomicBool::new(false), heads })
     }
 
     pub(crate) fn create(store: Arc<dyn Store>) -> Result<Core> {
-        let version = VERSION.to_le_bytes();
+        let version = NEWEST.version.to_le_bytes();
         let changes = [Change::Single(MARK_KEY, &version)];
-        let mark = Update { object: MARK, dkey: HERE, changes: &changes, conditions: &[], phase: PHASE };
-        store.update(&mark)?;
+        let (dkey, phase) = (NEWEST.here, PHASE);
+        store.update(&Update { object: MARK, dkey, changes: &changes, conditions: &[], phase })?;
         store.flush()?;
-        Core::new(store, Mode::ReadWrite)
+        Core::new(store, NEWEST, Mode::ReadWrite)
     }
 
     pub(crate) fn open(store: Arc<dyn Store>, mode: Mode) -> Result<Core> {
-        let found = store.get(MARK, HERE, &[MARK_KEY])?.pop().flatten();
-        let version = found.and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
-        match version {
-            Some(VERSION) => Core::new(store, mode),
-            Some(newer) if newer > VERSION => Err(Error::Corrupt(format!(
-                "the container has layout version {newer}, and this program knows {VERSION}: use a newer one"
-            ))),
-            _ => Err(Error::Corrupt("there is no container of key-value stores, arrays and blobs".into())),
+        for layout in KNOWN {
+            let found = store.get(MARK, layout.here, &[MARK_KEY])?.pop().flatten();
+            let version = found.and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+            match version {
+                Some(version) if version == layout.version => return Core::new(store, layout, mode),
+                Some(newer) if newer > NEWEST.version => {
+                    let known = NEWEST.version;
+                    return Err(Error::Corrupt(format!(
+                        "the container has layout version {newer}, and this program knows {known}: use a newer one"
+                    )));
+                }
+                _ => {}
+            }
         }
+        Err(Error::Corrupt("there is no container of key-value stores, arrays and blobs".into()))
+    }
+
+    /// Returns the phase in which changes of an object become durable that were asked for in `phase`. What waits is flushed
+    /// first where one of both would arrive in the phase of the other: all that waits of a dkey arrives in the last of its
+    /// phases.
+    pub(crate) fn schedule(&self, objects: &[(Id, Phase, bool)]) -> Result<Vec<Phase>> {
+        let clashes = {
+            let waiting = self.waiting.lock();
+            let clash = |(id, phase, _): &(Id, Phase, bool)| {
+                !waiting.new.contains(id) && waiting.phases.get(id).is_some_and(|waits| waits != phase)
+            };
+            objects.iter().any(clash)
+        };
+        if clashes {
+            self.flush()?;
+        }
+        let mut waiting = self.waiting.lock();
+        let mut phases = Vec::with_capacity(objects.len());
+        for (id, phase, is_new) in objects {
+            if *is_new {
+                waiting.new.insert(*id);
+            }
+            let phase = match waiting.new.contains(id) {
+                // What is in a new object is not found before the link to it.
+                true => Phase::Description,
+                false => *phase,
+            };
+            waiting.phases.insert(*id, phase);
+            phases.push(phase);
+        }
+        Ok(phases)
+    }
+
+    /// Makes all that was done durable; the caller holds [`Core::alone`].
+    pub(crate) fn flush(&self) -> Result<()> {
+        if let Some(lease) = &self.lease {
+            lease.renew(&*self.store).inspect_err(|_| self.break_off())?;
+        }
+        self.store.flush()?;
+        *self.waiting.lock() = Waiting::default();
+        Ok(())
     }
 
     pub(crate) fn is_writable(&self) -> bool {
@@ -85,6 +146,11 @@ impl Core {
         self.is_broken.store(true, Ordering::SeqCst);
     }
 
+    /// Drops what is cached: another process may have changed it.
+    fn forget(&self) {
+        self.heads().clear();
+    }
+
     fn heads(&self) -> MutexGuard<'_, HashMap<Id, Arc<Head>>> {
         self.heads.lock()
     }
@@ -94,7 +160,7 @@ impl Core {
         if let Some(known) = self.heads().get(&id) {
             return Ok(Some(known.clone()));
         }
-        let Some(bytes) = self.store.get(id.object(), HERE, &[HEAD])?.pop().flatten() else {
+        let Some(bytes) = self.store.get(id.object(), self.layout.here, &[HEAD])?.pop().flatten() else {
             return Ok(None);
         };
         let head = Arc::new(Head::decode(id, &bytes)?.0);
@@ -117,6 +183,14 @@ impl Core {
     }
 }
 
+impl Drop for Core {
+    fn drop(&mut self) {
+        if let Some(lease) = &self.lease {
+            lease.give_back(&*self.store);
+        }
+    }
+}
+
 /// A handle of an open container.
 #[derive(Clone, Debug)]
 pub struct Container {
@@ -135,6 +209,33 @@ impl Container {
 
     pub(crate) fn store(&self) -> &dyn Store {
         &*self.core.store
+    }
+
+    /// The dkey of heads and of what is next to them.
+    pub(crate) fn here(&self) -> &'static [u8] {
+        self.core.layout.here
+    }
+
+    /// Returns whether a batch and a flush are all or nothing also after a crash. Otherwise a crash leaves what a flush had
+    /// stored until then, [phase](Phase) by phase.
+    #[must_use]
+    pub fn is_atomic(&self) -> bool {
+        self.store().is_atomic()
+    }
+
+    /// Returns whether [`Container::keys`] and [`Container::pairs`] cost what they return.
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        self.store().is_ordered()
+    }
+
+    /// From now on reads see what another process had flushed before this call, unless this one writes.
+    pub fn refresh(&self) -> Result<()> {
+        if self.core.is_writable() {
+            return Ok(());
+        }
+        self.core.forget();
+        self.store().refresh()
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
@@ -160,10 +261,11 @@ impl Container {
         }
     }
 
-    /// Up to `count_max` objects, those after `after`: key-value stores, arrays, blobs, each by their numbers.
-    pub fn list(&self, after: Option<Id>, count_max: usize) -> Result<Vec<Id>> {
-        let found = self.store().objects(after.map(Id::object), count_max.saturating_add(1))?;
-        Ok(found.into_iter().filter_map(Id::of).filter(|id| Some(*id) != after).take(count_max).collect())
+    /// Returns all objects: key-value stores, arrays, blobs, each by their numbers.
+    pub fn list(&self) -> Result<Vec<Id>> {
+        let mut found: Vec<Id> = self.store().all_objects()?.into_iter().filter_map(Id::of).collect();
+        found.sort_unstable();
+        Ok(found)
     }
 
     /// Returns an error unless the index of what is stored is whole; see [`objects::Store::verify_index`].
@@ -171,13 +273,13 @@ impl Container {
         self.store().verify_index()
     }
 
-    /// Makes all that was done durable, all at once.
+    /// Makes all that was done durable: all at once, or phase by phase where the store [cannot](Container::is_atomic).
     pub fn flush(&self) -> Result<()> {
         if self.mode == Mode::Read {
             return Ok(());
         }
         let _whole = self.core.alone();
         self.core.check_whole()?;
-        self.store().flush()
+        self.core.flush()
     }
 }

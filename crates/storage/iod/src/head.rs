@@ -4,10 +4,8 @@ use crate::checksum::crc32;
 use crate::id::PAD_BYTES;
 use crate::{Error, Id, Kind, Result, ScratchPad};
 
-/// The akey of a head, under the empty dkey.
+/// The akey of a head.
 pub(crate) const HEAD: &[u8] = &[0];
-/// The dkey of a head and of what is next to it.
-pub(crate) const HERE: &[u8] = &[];
 /// The most dimensions of an array.
 pub(crate) const RANK_MAX: usize = 32;
 

@@ -1,6 +1,8 @@
 //! Key-value stores: pairs of any bytes, in the order of their keys.
 
-use crate::head::{HEAD, HERE};
+use objects::{Change, Phase, Update, akeys_with_prefix};
+
+use crate::head::HEAD;
 use crate::{Batch, Container, Error, Id, Kind, Result};
 
 /// The first byte of a key, so that none is taken for the head.
@@ -40,14 +42,37 @@ impl Container {
     pub fn get(&self, kv: Id, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         self.head_of(kv, Kind::KeyValue)?;
         let akeys: Vec<Vec<u8>> = keys.iter().map(|key| pair_key(key)).collect();
-        self.store().get(kv.object(), HERE, &akeys.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        let wanted: Vec<&[u8]> = akeys.iter().map(Vec::as_slice).collect();
+        let found = self.store().get(kv.object(), self.here(), &wanted)?;
+        Ok(found.into_iter().map(|value| value.map(|value| self.core.layout.value(value))).collect())
+    }
+
+    /// Sets a pair, durable and seen by all when this returns, where a flush is not one commit.
+    pub fn put_early(&self, kv: Id, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.is_atomic() {
+            return self.put(kv, &[(key, value)]);
+        }
+        self.check_writable()?;
+        check_key(key)?;
+        self.head_of(kv, Kind::KeyValue)?;
+        let (akey, value) = (pair_key(key), self.core.layout.stored_value(value));
+        let changes = [Change::Single(&akey, &value)];
+        let (object, dkey, phase) = (kv.object(), self.here(), Phase::Content);
+        self.store().update_now(&Update { object, dkey, changes: &changes, conditions: &[], phase })
+    }
+
+    /// Returns all keys that begin with `prefix`, in the order of their bytes.
+    pub fn keys_with_prefix(&self, kv: Id, prefix: &[u8]) -> Result<Vec<Vec<u8>>> {
+        self.head_of(kv, Kind::KeyValue)?;
+        let akeys = akeys_with_prefix(self.store(), kv.object(), self.here(), &pair_key(prefix))?;
+        Ok(akeys.into_iter().map(|mut akey| akey.split_off(1)).collect())
     }
 
     /// Up to `count_max` keys in the order of their bytes, from `from` on: a page goes on from the last key of the one
     /// before, with a 0 byte appended.
     pub fn keys(&self, kv: Id, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
         self.head_of(kv, Kind::KeyValue)?;
-        let akeys = self.store().akeys(kv.object(), HERE, &pair_key(from), count_max)?;
+        let akeys = self.store().akeys(kv.object(), self.here(), &pair_key(from), count_max)?;
         Ok(akeys.into_iter().filter(|akey| akey != HEAD).map(|mut akey| akey.split_off(1)).collect())
     }
 

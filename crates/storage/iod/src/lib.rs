@@ -33,6 +33,8 @@ mod container;
 mod head;
 mod id;
 mod kv;
+mod layout;
+mod lease;
 mod service;
 mod slab;
 
@@ -40,6 +42,6 @@ pub use array::{ArrayInfo, CellRead, CellWrite, automatic_block};
 pub use batch::Batch;
 pub use container::Container;
 pub use id::{Id, Kind, ScratchPad};
-pub use objects::{Error, Mode, Result};
+pub use objects::{Error, Mode, Phase, Result};
 pub use service::Service;
 pub use slab::Slab;

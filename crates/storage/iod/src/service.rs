@@ -10,7 +10,7 @@ use system::sync::{Mutex, MutexGuard};
 use crate::container::Core;
 use crate::{Container, Error, Mode, Result};
 
-/// Containers by name: the folders of a folder, or memory. Clones share what they have.
+/// Containers by name: the folders of a folder, memory, or a pool of any engine. Clones share what they have.
 #[derive(Clone, Debug)]
 pub struct Service(FolderState);
 
@@ -18,6 +18,7 @@ pub struct Service(FolderState);
 enum FolderState {
     Folder(PathBuf),
     Memory(Arc<Mutex<BTreeMap<String, Arc<Core>>>>),
+    Pool(Arc<dyn Pool>),
 }
 
 /// The name of a container inside of its folder. It is part of the format.
@@ -38,6 +39,11 @@ fn pool(folder: &Path) -> (Arc<dyn Pool>, ContainerId) {
 fn is_there(folder: &Path) -> bool {
     let (pool, id) = pool(folder);
     pool.list().is_ok_and(|found| found.contains(&id))
+}
+
+/// Returns the UUID of a container in a pool. No container of another connector has it: the name of one has no 0 byte.
+fn id_in_pool(name: &str) -> ContainerId {
+    ContainerId::from_name(&format!("{INSIDE}\0{name}"))
 }
 
 fn missing(name: &str) -> Error {
@@ -67,6 +73,12 @@ impl Service {
         Service(FolderState::Memory(Arc::default()))
     }
 
+    /// Containers in a pool of any engine, next to those that others keep there.
+    #[must_use]
+    pub fn pool(pool: Arc<dyn Pool>) -> Service {
+        Service(FolderState::Pool(pool))
+    }
+
     /// Creates an empty container; one of the same name is `Exists`.
     pub fn create(&self, name: &str) -> Result<Container> {
         match &self.0 {
@@ -79,6 +91,13 @@ impl Service {
                 let core = Arc::new(Core::create(store)?);
                 all.insert(name.to_owned(), core.clone());
                 Ok(Container::new(core, Mode::ReadWrite))
+            }
+            FolderState::Pool(pool) => {
+                let store = pool.create(id_in_pool(name)).map_err(|error| match error {
+                    Error::Exists(_) => exists(name),
+                    error => error,
+                })?;
+                Ok(Container::new(Arc::new(Core::create(store)?), Mode::ReadWrite))
             }
             FolderState::Folder(parent) => {
                 check_name(name)?;
@@ -100,6 +119,13 @@ impl Service {
             FolderState::Memory(all) => {
                 let core = locked(all).get(name).cloned().ok_or_else(|| missing(name))?;
                 Ok(Container::new(core, mode))
+            }
+            FolderState::Pool(pool) => {
+                let store = pool.open(id_in_pool(name), mode).map_err(|error| match error {
+                    Error::NotFound(_) => missing(name),
+                    error => error,
+                })?;
+                Ok(Container::new(Arc::new(Core::open(store, mode)?), mode))
             }
             FolderState::Folder(parent) => {
                 check_name(name)?;
@@ -124,6 +150,7 @@ impl Service {
                 all.remove(name);
                 Ok(())
             }
+            FolderState::Pool(pool) => pool.destroy(id_in_pool(name)),
             FolderState::Folder(parent) => {
                 check_name(name)?;
                 let folder = parent.join(name);
@@ -144,6 +171,7 @@ impl Service {
     pub fn contains(&self, name: &str) -> bool {
         match &self.0 {
             FolderState::Memory(all) => locked(all).contains_key(name),
+            FolderState::Pool(pool) => pool.open(id_in_pool(name), Mode::Read).is_ok(),
             FolderState::Folder(parent) => check_name(name).is_ok() && is_there(&parent.join(name)),
         }
     }
@@ -152,6 +180,9 @@ impl Service {
     pub fn list(&self) -> Result<Vec<String>> {
         match &self.0 {
             FolderState::Memory(all) => Ok(locked(all).keys().cloned().collect()),
+            FolderState::Pool(_) => {
+                Err(Error::Refused("a pool has UUIDs of containers, and no names".into()))
+            }
             FolderState::Folder(parent) => {
                 let failed = |source| Error::Io { what: format!("list {}", parent.display()), source };
                 let mut names = Vec::new();

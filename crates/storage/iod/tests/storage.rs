@@ -83,7 +83,7 @@ fn a_batch_does_all_or_nothing() {
         }
         c.apply(Batch::new().delete(KV)).unwrap();
         assert!(matches!(c.open(KV), Err(Error::NotFound(_))));
-        assert_eq!(c.list(None, 10).unwrap(), []);
+        assert_eq!(c.list().unwrap(), []);
     });
 }
 
@@ -217,7 +217,7 @@ fn what_was_flushed_is_there_again_and_nothing_else() {
     container.apply(Batch::new().create_blob(BLOB, ScratchPad::NULL, &b"lost"[..]).delete(KV)).unwrap();
     drop(container);
     let container = service.open("a", Mode::Read).unwrap();
-    assert_eq!(container.list(None, 10).unwrap(), [KV, ARRAY]);
+    assert_eq!(container.list().unwrap(), [KV, ARRAY]);
     assert_eq!(container.open(KV).unwrap(), ScratchPad::with(&[ARRAY, BLOB]));
     let mut into = [0; 16];
     container.read(ARRAY, &Slab::new(&[0, 0], &[2, 2]), &mut into).unwrap();
@@ -237,16 +237,95 @@ fn broken_scratch_pads_are_found() {
         let pool = objects::embedded::pool(&folder.path().join("a"));
         let store = pool.open(pool.list().unwrap()[0], Mode::ReadWrite).unwrap();
         let kv = objects::ObjectId { high: 0, low: 0 };
-        let mut head = store.get(kv, b"", &[&[0]]).unwrap().pop().unwrap().unwrap();
+        let mut head = store.get(kv, &[0], &[&[0]]).unwrap().pop().unwrap().unwrap();
         head[3] ^= 1;
         let changes = [objects::Change::Single(&[0], &head)];
         let phase = objects::Phase::Content;
         store
-            .update(&objects::Update { object: kv, dkey: b"", changes: &changes, conditions: &[], phase })
+            .update(&objects::Update { object: kv, dkey: &[0], changes: &changes, conditions: &[], phase })
             .unwrap();
         store.flush().unwrap();
     }
     let container = service.open("a", Mode::Read).unwrap();
     let error = container.open(KV).unwrap_err();
     assert!(matches!(&error, Error::Corrupt(problem) if problem.contains("checksum")), "{error}");
+}
+
+/// Where a flush is no commit and several processes reach a container, one at a time writes to it.
+#[test]
+fn a_lease_lets_one_process_write_on_an_engine_of_many() {
+    let service = Service::pool(objects::strict::pool());
+    let first = service.create("a").unwrap();
+    first.apply(Batch::new().create_kv(KV, ScratchPad::NULL)).unwrap();
+    first.put(KV, &[(b"key", b"1")]).unwrap();
+    first.flush().unwrap();
+    let refused = service.open("a", Mode::ReadWrite).unwrap_err();
+    assert!(matches!(&refused, Error::Refused(why) if why.contains("lease")), "{refused}");
+    let reader = service.open("a", Mode::Read).unwrap();
+    assert_eq!(reader.get(KV, &[b"key"]).unwrap(), [Some(b"1".to_vec())]);
+    drop(first);
+    let second = service.open("a", Mode::ReadWrite).unwrap();
+    second.put(KV, &[(b"key", b"")]).unwrap();
+    second.flush().unwrap();
+    reader.refresh().unwrap();
+    assert_eq!(reader.get(KV, &[b"key"]).unwrap(), [Some(Vec::new())]);
+}
+
+#[test]
+fn a_writer_that_was_silent_for_too_long_stores_nothing_over_the_next() {
+    let pool = objects::strict::pool();
+    let service = Service::pool(pool.clone());
+    let silent = service.create("a").unwrap();
+    silent.apply(Batch::new().create_kv(KV, ScratchPad::NULL)).unwrap();
+    silent.flush().unwrap();
+    // Its lease is over: that of a minute ago.
+    let store = pool.open(pool.list().unwrap()[0], Mode::ReadWrite).unwrap();
+    let lease = [7u64.to_le_bytes(), 1u64.to_le_bytes()].concat();
+    let changes = [objects::Change::Single(b"writer", &lease)];
+    let (object, phase) = (objects::ObjectId { high: 3, low: 0 }, objects::Phase::Content);
+    store
+        .update_now(&objects::Update { object, dkey: &[0], changes: &changes, conditions: &[], phase })
+        .unwrap();
+    let next = service.open("a", Mode::ReadWrite).unwrap();
+    let refused = silent.flush().unwrap_err();
+    assert!(matches!(&refused, Error::Refused(why) if why.contains("another process")), "{refused}");
+    assert!(matches!(silent.put(KV, &[(b"key", b"1")]), Err(Error::Refused(_))));
+    next.put(KV, &[(b"key", b"2")]).unwrap();
+    next.flush().unwrap();
+}
+
+/// The first layout has empty keys: what older programs made is read and written as they did it.
+#[test]
+fn containers_of_the_first_layout_stay_as_they_are() {
+    let pool = objects::memory::pool();
+    let service = Service::pool(pool.clone());
+    drop(service.create("a").unwrap());
+    let store = pool.open(pool.list().unwrap()[0], Mode::ReadWrite).unwrap();
+    let mark = objects::ObjectId { high: 3, low: 0 };
+    store.punch_object(mark, objects::Phase::Removal).unwrap();
+    let version = 1u32.to_le_bytes();
+    let changes = [objects::Change::Single(b"iod", &version)];
+    let phase = objects::Phase::Content;
+    store
+        .update(&objects::Update { object: mark, dkey: b"", changes: &changes, conditions: &[], phase })
+        .unwrap();
+    let container = service.open("a", Mode::ReadWrite).unwrap();
+    container
+        .apply(Batch::new().create_kv(KV, ScratchPad::NULL).create_array(
+            ARRAY,
+            ScratchPad::NULL,
+            1,
+            &[4],
+            None,
+        ))
+        .unwrap();
+    container.put(KV, &[(b"", b""), (b"zero", &[0])]).unwrap();
+    container.write(ARRAY, &Slab::new(&[1], &[2]), b"ab").unwrap();
+    assert_eq!(container.get(KV, &[b"", b"zero"]).unwrap(), [Some(vec![]), Some(vec![0])]);
+    let kv = objects::ObjectId { high: 0, low: 0 };
+    assert_eq!(store.get(kv, b"", &[b"\x01", b"\x01zero"]).unwrap(), [Some(vec![]), Some(vec![0])]);
+    let (mut cells, array) = ([b'.'; 4], objects::ObjectId { high: 1, low: ARRAY.number() });
+    assert!(store.size(array, &[1, 0], b"").unwrap().is_some());
+    container.read(ARRAY, &Slab::new(&[0], &[4]), &mut cells).unwrap();
+    assert_eq!(&cells, b".ab.");
 }

@@ -9,27 +9,39 @@
 //!
 //! Objects are not made: their first update makes them. An absent key has length 0 and is no error. An akey is
 //! single or an array, with records of one size, from its first update on until it is punched; an array without a
-//! record is absent. Keys and values are any bytes, also none.
+//! record is absent. Keys and values are any bytes, but never none: an engine may refuse an empty one to update, and an
+//! empty key is absent where it is read. (The engines of this crate take them: containers of older programs have some.)
+//!
+//! An engine enumerates in its own order and goes on where an [`Anchor`] of its own says. Those whose order is that of
+//! the bytes [say so](Store::is_ordered). `docs/object-layout.md` lists the calls that each method is on DAOS. A caller
+//! brings along engines of his own as [`Engine`]s.
 //!
 //! Engines: [`embedded::pool`] (a folder, one process at a time), `rados::pool` (a pool of a Ceph cluster, any number
-//! of processes; with the feature `rados`), [`memory::pool`] (for tests).
+//! of processes; with the feature `rados`), [`memory::pool`] and [`strict::pool`] (for tests).
 
 mod bytes;
 mod check;
+mod class;
 pub mod embedded;
+mod engine;
 mod error;
 mod id;
 mod layout;
 pub mod memory;
+mod page;
 #[cfg(feature = "rados")]
 pub mod rados;
 mod runs;
+pub mod strict;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use class::ObjectClass;
+pub use engine::{Engine, Place};
 pub use error::{Error, Result};
 pub use id::{ContainerId, ObjectId};
+pub use page::{Anchor, Page, akeys_with_prefix, dkeys_with_prefix};
 pub use runs::{Run, Runs};
 
 /// How a container is opened.
@@ -67,14 +79,16 @@ pub enum Phase {
     Removal,
 }
 
-/// Must hold for an update or a punch, or nothing changes and the call answers `Condition`.
+/// Must hold for an update or a punch, or nothing changes and the call answers `Condition`. Conditions are on akeys that the
+/// same update changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition<'a> {
     /// The dkey has this akey.
     Present(&'a [u8]),
     /// The dkey does not have this akey.
     Absent(&'a [u8]),
-    /// The akey holds exactly this single value.
+    /// The akey holds exactly this single value. An engine may refuse it but in [`Store::update_now`]: on DAOS a comparison
+    /// is a transaction.
     Equals(&'a [u8], &'a [u8]),
 }
 
@@ -194,6 +208,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// a crash: nothing that lasts has them.
     fn allocate(&self, count: u64) -> Result<Range<u64>>;
 
+    /// Returns the upper 32 bits of the IDs of new objects, which belong to the store: of a class, or of none in particular.
+    fn class_bits(&self, class: Option<ObjectClass>) -> Result<u32> {
+        Ok(class.map_or(0, ObjectClass::to_bits))
+    }
+
     /// Changes one dkey. A condition is tested against what this store sees now; where another process was faster,
     /// or an akey is of another kind and this store did not look at it before, the flush answers `Condition` instead
     /// and gives up that dkey's changes.
@@ -235,16 +254,45 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Removes an object with all its dkeys; an absent one is no error.
     fn punch_object(&self, object: ObjectId, phase: Phase) -> Result<()>;
 
-    /// Up to `count_max` dkeys in byte order, from `from` on: the anchor of a page is the last key of the page
-    /// before, with a 0 byte appended.
-    fn dkeys(&self, object: ObjectId, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>>;
+    /// Returns up to `count_max` dkeys of an object in the order of the engine, from where `after` says. A page may be short,
+    /// and is the last if it has no anchor. Of keys that come or go meanwhile some are seen; all others are seen once.
+    fn list_dkeys(&self, object: ObjectId, after: Option<&Anchor>, count_max: usize)
+    -> Result<Page<Vec<u8>>>;
 
-    /// Up to `count_max` akeys of a dkey in byte order, from `from` on.
-    fn akeys(&self, object: ObjectId, dkey: &[u8], from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>>;
+    /// Returns up to `count_max` akeys of a dkey, as [`Store::list_dkeys`] does.
+    fn list_akeys(
+        &self,
+        object: ObjectId,
+        dkey: &[u8],
+        after: Option<&Anchor>,
+        count_max: usize,
+    ) -> Result<Page<Vec<u8>>>;
 
-    /// Up to `count_max` objects that hold a dkey, those after `after`, in an order of the engine that does not
-    /// change.
-    fn objects(&self, after: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>>;
+    /// Returns up to `count_max` objects that hold a dkey, as [`Store::list_dkeys`] does.
+    fn list_objects(&self, after: Option<&Anchor>, count_max: usize) -> Result<Page<ObjectId>>;
+
+    /// Returns all objects that hold a dkey.
+    fn all_objects(&self) -> Result<Vec<ObjectId>> {
+        let mut all = Vec::new();
+        page::each(|after| self.list_objects(after, page::PAGE), |ids| all.extend(ids))?;
+        Ok(all)
+    }
+
+    /// Returns whether the engine finds keys in byte order, so that [`Store::dkeys`] and [`Store::akeys`] cost what they
+    /// return. Otherwise each call enumerates all keys.
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
+    /// Returns up to `count_max` dkeys in byte order, from `from` on.
+    fn dkeys(&self, object: ObjectId, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
+        page::keys_from(|after| self.list_dkeys(object, after, page::PAGE), from, count_max)
+    }
+
+    /// Returns up to `count_max` akeys of a dkey in byte order, from `from` on.
+    fn akeys(&self, object: ObjectId, dkey: &[u8], from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
+        page::keys_from(|after| self.list_akeys(object, dkey, after, page::PAGE), from, count_max)
+    }
 
     /// Makes all that was done durable and seen by everybody, phase by phase.
     fn flush(&self) -> Result<()>;

@@ -52,7 +52,7 @@ fn folder(pool: &Path) -> PathBuf {
 
 /// Reads all there is; what matters is that it ends without a panic.
 fn read_all(store: &dyn Store) -> Result<(), Error> {
-    for object in store.objects(None, 100)? {
+    for object in store.all_objects()? {
         for dkey in store.dkeys(object, b"", 10_000)? {
             for akey in store.akeys(object, &dkey, b"", 100)? {
                 match store.size(object, &dkey, &akey)? {

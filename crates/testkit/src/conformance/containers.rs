@@ -50,7 +50,8 @@ fn accessible_only_while_it_exists(s: &Subject) -> Result<()> {
     let connector = s.registry().by_name(place.connector.as_deref().unwrap_or(&c.info()?.connector))?;
     let access = s.access();
     let accessible = |path: &str| {
-        let op = ContainerOpen { registry: s.registry(), ..ContainerOpen::new(path, &access) };
+        let engine = place.engine.as_deref();
+        let op = ContainerOpen { registry: s.registry(), engine, ..ContainerOpen::new(path, &access) };
         connector.is_accessible(&op)
     };
     same(accessible(&place.path)?, true)?;

@@ -147,7 +147,7 @@ api! { PLIST:
     fn H5Pset_map_iterate_hints(mapl_id: hid_t, key_prefetch_size: usize, key_alloc_size: usize) -> herr_t {
         list::set(mapl_id, Kind::MapAccess, &["key_prefetch_size", "key_alloc_size"], |values| {
             let access = values.map_access()?;
-            (access.key_prefetch_bytes, access.key_alloc_bytes) = (key_prefetch_size, key_alloc_size);
+            (access.key_prefetch, access.key_alloc_bytes) = (key_prefetch_size, key_alloc_size);
             Some(())
         })
     }
@@ -156,7 +156,7 @@ api! { PLIST:
     fn H5Pget_map_iterate_hints(mapl_id: hid_t, key_prefetch_size: Out<usize>, key_alloc_size: Out<usize>) -> herr_t {
         let (prefetch, alloc) = list::get(mapl_id, Kind::MapAccess, |values| {
             let access = values.map_access_ref()?;
-            Some((access.key_prefetch_bytes, access.key_alloc_bytes))
+            Some((access.key_prefetch, access.key_alloc_bytes))
         })?;
         key_prefetch_size.put(prefetch);
         key_alloc_size.put(alloc);

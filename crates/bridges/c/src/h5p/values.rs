@@ -329,7 +329,7 @@ pub struct FileMountValues {
 /// `H5P_MAP_ACCESS`
 #[derive(Debug, Clone)]
 pub struct MapAccessValues {
-    pub key_prefetch_bytes: usize,
+    pub key_prefetch: usize,
     pub key_alloc_bytes: usize,
     pub link: LinkAccessValues,
 }
@@ -337,7 +337,7 @@ pub struct MapAccessValues {
 impl Default for MapAccessValues {
     fn default() -> Self {
         MapAccessValues {
-            key_prefetch_bytes: 16 << 10,
+            key_prefetch: 16 << 10,
             key_alloc_bytes: 1 << 20,
             link: LinkAccessValues::default(),
         }

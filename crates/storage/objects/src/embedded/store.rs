@@ -9,7 +9,8 @@ use super::shared::Shared;
 use super::{key, listing};
 use crate::layout::reader::LastBlock;
 use crate::layout::value::Value;
-use crate::{Change, Error, Fetch, Mode, ObjectId, Phase, Result, Size, Store, Update, check};
+use crate::page::{first_key, last_object};
+use crate::{Anchor, Change, Error, Fetch, Mode, ObjectId, Page, Phase, Result, Size, Store, Update, check};
 
 /// Below this a second thread takes longer to begin than it saves.
 const PARALLEL_BYTES_MIN: usize = 4 << 20;
@@ -179,8 +180,33 @@ impl Store for EmbeddedStore {
         listing::akeys(&self.shared.view(), object, dkey, from, count_max)
     }
 
-    fn objects(&self, after: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>> {
-        listing::objects(&self.shared.view(), after, count_max)
+    fn list_dkeys(
+        &self,
+        object: ObjectId,
+        after: Option<&Anchor>,
+        count_max: usize,
+    ) -> Result<Page<Vec<u8>>> {
+        Ok(Page::in_order(self.dkeys(object, first_key(after), count_max)?, count_max))
+    }
+
+    fn list_akeys(
+        &self,
+        object: ObjectId,
+        dkey: &[u8],
+        after: Option<&Anchor>,
+        count_max: usize,
+    ) -> Result<Page<Vec<u8>>> {
+        Ok(Page::in_order(self.akeys(object, dkey, first_key(after), count_max)?, count_max))
+    }
+
+    fn list_objects(&self, after: Option<&Anchor>, count_max: usize) -> Result<Page<ObjectId>> {
+        let after = last_object(after)?;
+        let found = listing::objects(&self.shared.view(), after, count_max)?;
+        Ok(Page::of_objects(found, count_max))
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
     }
 
     fn flush(&self) -> Result<()> {

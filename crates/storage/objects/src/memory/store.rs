@@ -9,7 +9,8 @@ use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::records::Records;
 use crate::check::{self, Before, Shape};
-use crate::{Change, Error, Fetch, Mode, ObjectId, Phase, Result, Size, Store, Update};
+use crate::page::{first_key, last_object};
+use crate::{Anchor, Change, Error, Fetch, Mode, ObjectId, Page, Phase, Result, Size, Store, Update};
 
 /// The content of an akey.
 #[derive(Debug)]
@@ -219,11 +220,36 @@ impl Store for MemoryStore {
         Ok(akeys(&objects, object, dkey).map_or_else(Vec::new, |akeys| page(akeys, from, count_max)))
     }
 
-    fn objects(&self, after: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>> {
+    fn list_dkeys(
+        &self,
+        object: ObjectId,
+        after: Option<&Anchor>,
+        count_max: usize,
+    ) -> Result<Page<Vec<u8>>> {
+        Ok(Page::in_order(self.dkeys(object, first_key(after), count_max)?, count_max))
+    }
+
+    fn list_akeys(
+        &self,
+        object: ObjectId,
+        dkey: &[u8],
+        after: Option<&Anchor>,
+        count_max: usize,
+    ) -> Result<Page<Vec<u8>>> {
+        Ok(Page::in_order(self.akeys(object, dkey, first_key(after), count_max)?, count_max))
+    }
+
+    fn list_objects(&self, after: Option<&Anchor>, count_max: usize) -> Result<Page<ObjectId>> {
+        let after = last_object(after)?;
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
         let objects = self.read();
         let held = objects.range((after, Bound::Unbounded)).filter(|(_, dkeys)| !dkeys.is_empty());
-        Ok(held.take(count_max).map(|(id, _)| *id).collect())
+        let found = held.take(count_max).map(|(id, _)| *id).collect();
+        Ok(Page::of_objects(found, count_max))
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
     }
 
     fn flush(&self) -> Result<()> {

@@ -60,7 +60,7 @@ fn a_container_made_anew_is_empty(subject: &Subject) {
     let store = subject.create();
     assert_eq!(get(&*store, b"a"), None);
     assert_eq!(read(&*store, b"r", 0, 4), "....");
-    assert!(store.objects(None, 10).unwrap().is_empty());
+    assert!(store.all_objects().unwrap().is_empty());
 }
 
 fn a_reader_changes_nothing(subject: &Subject) {

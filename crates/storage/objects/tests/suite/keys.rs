@@ -1,6 +1,6 @@
 //! Keys: their order, pages of them, and how they go.
 
-use hyperslab_objects::{Change, ObjectId, Phase, Store};
+use hyperslab_objects::{Anchor, Change, ObjectId, Page, Phase, Store};
 
 use super::{DKEY, OBJECT, ODD, OTHER, Subject, Test, akeys, dkeys, get, letters, update, update_at};
 
@@ -8,6 +8,7 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("keys_are_any_bytes_and_stay_in_order", keys_are_any_bytes_and_stay_in_order),
     ("keys_do_not_mix", keys_do_not_mix),
     ("pages_go_on_where_the_last_ended", pages_go_on_where_the_last_ended),
+    ("anchors_lead_to_each_key_once", anchors_lead_to_each_key_once),
     ("listings_see_what_waits", listings_see_what_waits),
     ("the_last_akey_takes_the_dkey", the_last_akey_takes_the_dkey),
     ("punching_a_dkey_takes_its_akeys_only", punching_a_dkey_takes_its_akeys_only),
@@ -59,6 +60,39 @@ fn paged(page: impl Fn(&[u8]) -> Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let Some(last) = keys.last() else { return all };
         anchor = [last.as_slice(), b"\0"].concat();
         all.extend(keys);
+    }
+}
+
+/// All items of an enumeration, in the order of the engine.
+fn anchored<T>(page: impl Fn(Option<&Anchor>) -> Page<T>) -> Vec<T> {
+    let (mut all, mut anchor) = (Vec::new(), None);
+    loop {
+        let page = page(anchor.as_ref());
+        all.extend(page.items);
+        match page.next {
+            Some(next) => anchor = Some(next),
+            None => return all,
+        }
+    }
+}
+
+fn anchors_lead_to_each_key_once(subject: &Subject) {
+    let store = subject.create();
+    let keys: Vec<Vec<u8>> = (1..=100u8).map(|i| vec![i, 0, i]).collect();
+    for key in &keys {
+        update_at(&*store, (OBJECT, key), &[Change::Single(b"a", b"v")], &[]).unwrap();
+        update(&*store, &[Change::Single(key, b"v")]).unwrap();
+    }
+    store.punch_dkey(OBJECT, &keys[7], Phase::Removal).unwrap();
+    for count in [1, 7, 99, 1000] {
+        let mut dkeys = anchored(|after| store.list_dkeys(OBJECT, after, count).unwrap());
+        let mut akeys = anchored(|after| store.list_akeys(OBJECT, DKEY, after, count).unwrap());
+        dkeys.sort();
+        akeys.sort();
+        assert_eq!(akeys, keys, "pages of {count}");
+        assert_eq!(dkeys.len(), 100, "pages of {count}");
+        assert!(dkeys.contains(&DKEY.to_vec()) && !dkeys.contains(&keys[7]));
+        store.flush().unwrap();
     }
 }
 
@@ -172,13 +206,7 @@ fn objects_are_listed_once(subject: &Subject) {
     let mut right: Vec<ObjectId> = ids.iter().copied().filter(|id| *id != ids[4]).collect();
     right.sort();
     for _ in 0..2 {
-        let (mut found, mut after) = (Vec::new(), None);
-        loop {
-            let page = store.objects(after, 7).unwrap();
-            let Some(last) = page.last() else { break };
-            after = Some(*last);
-            found.extend(page);
-        }
+        let mut found = anchored(|after| store.list_objects(after, 7).unwrap());
         found.sort();
         assert_eq!(found, right);
         store.flush().unwrap();

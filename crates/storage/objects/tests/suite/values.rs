@@ -23,12 +23,12 @@ fn absent_keys_have_no_value_and_no_size(subject: &Subject) {
     assert_eq!(get(&*store, b"a"), None);
     assert_eq!(store.size(OBJECT, DKEY, b"a").unwrap(), None);
     assert!(dkeys(&*store).is_empty());
-    assert!(store.objects(None, 10).unwrap().is_empty());
+    assert!(store.all_objects().unwrap().is_empty());
     update(&*store, &[Change::Punch(b"a")]).unwrap();
     store.punch_dkey(OBJECT, DKEY, Phase::Removal).unwrap();
     store.punch_object(OBJECT, Phase::Removal).unwrap();
     store.flush().unwrap();
-    assert!(store.objects(None, 10).unwrap().is_empty());
+    assert!(store.all_objects().unwrap().is_empty());
 }
 
 fn single_values_are_replaced_whole(subject: &Subject) {

@@ -97,7 +97,7 @@ pub(super) const DATASET: &[Row] = &[
 ];
 
 pub(super) const MAP: &[Row] = &[
-    number!("key_prefetch_size", 8, Sized, v => v.map_access()?.key_prefetch_bytes),
+    number!("key_prefetch_size", 8, Sized, v => v.map_access()?.key_prefetch),
     number!("key_alloc_size", 8, Sized, v => v.map_access()?.key_alloc_bytes),
 ];
 
