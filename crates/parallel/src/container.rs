@@ -70,12 +70,12 @@ impl Layer for ParallelContainer {
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
         match self.group.is_shared() {
             true => self.structure.dataset_create(op),
-            false => self.structure.dataset_create(&allocated_early(op)),
+            false => self.group.create_dataset(&allocated_early(op)),
         }
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
-        let _reading = self.group.turn.read();
+        let _reading = self.group.read_structure(|| self.group.reads_links(reads))?;
         self.group.check()?;
         self.group.before_read()?;
         self.group.container().dataset_read(reads)

@@ -37,6 +37,8 @@ pub(crate) struct Group {
     pub(crate) kept_bytes_max: u64,
     /// Operations that only the connector has.
     pub(crate) extensions: &'static [ExtensionInfo],
+    /// This rank made links to new datasets for itself since the last one was made.
+    pub(crate) has_linked: AtomicBool,
 }
 
 /// The parts of a new group.
@@ -57,6 +59,8 @@ pub(crate) struct Wishes {
     pub(crate) space: bool,
     /// It is not done with the first exchange.
     pub(crate) more: bool,
+    /// It looked for links to datasets that were made lately.
+    pub(crate) links: bool,
     /// Rounds in which it sends elements to aggregators.
     pub(crate) rounds: u64,
 }
@@ -64,15 +68,17 @@ pub(crate) struct Wishes {
 impl Wishes {
     /// Returns the rank's own number in the header; the lowest bit says that it keeps bytes for the leader.
     fn number(self, keeps: bool) -> u64 {
-        u64::from(keeps) | u64::from(self.space) << 1 | u64::from(self.more) << 2 | self.rounds << 3
+        let flags = [keeps, self.space, self.more, self.links];
+        let flags = flags.iter().enumerate().fold(0, |number, (bit, flag)| number | u64::from(*flag) << bit);
+        flags | self.rounds << 4
     }
 
     /// Returns what any rank wishes, and whether any keeps bytes.
     fn of_all(numbers: &[u64]) -> (Wishes, bool) {
         let any = numbers.iter().fold(0, |any, number| any | number);
-        let rounds = numbers.iter().map(|number| number >> 3).max().unwrap_or(0);
+        let rounds = numbers.iter().map(|number| number >> 4).max().unwrap_or(0);
         // What was kept goes to the leader, who must say that it took it.
-        (Wishes { space: any & 2 > 0, more: any & 5 > 0, rounds }, any & 1 > 0)
+        (Wishes { space: any & 2 > 0, more: any & 5 > 0, links: any & 8 > 0, rounds }, any & 1 > 0)
     }
 }
 
@@ -108,6 +114,7 @@ impl Group {
             options,
             kept_bytes_max,
             extensions,
+            has_linked: AtomicBool::new(false),
         })
     }
 
@@ -186,16 +193,27 @@ impl Group {
 
     /// The leader does something to its container; all ranks get the answer, and see what changed.
     pub(crate) fn lead(&self, run: impl FnOnce(&dyn Container) -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+        self.lead_and_tell(run, true)
+    }
+
+    /// As [`lead`](Group::lead); what does not change anything is no reason to say what changed before.
+    pub(crate) fn lead_and_tell(
+        &self,
+        run: impl FnOnce(&dyn Container) -> Result<Vec<u8>>,
+        changes: bool,
+    ) -> Result<Vec<u8>> {
+        let is_told = changes || self.is_shared();
         let message = self.ranks.first_does(|| {
             let answer = match run(self.container()) {
                 Ok(bytes) => [&[1], bytes.as_slice()].concat(),
                 Err(error) => [vec![0], wire::to_bytes(&error)?].concat(),
             };
             // Also what failed may have changed something.
-            wire::to_bytes::<(Vec<u8>, Vec<u8>)>(&(self.replica.changes()?, answer))
+            let changes = if is_told { self.replica.changes()? } else { Vec::new() };
+            wire::to_bytes::<(Vec<u8>, Vec<u8>)>(&(changes, answer))
         });
         let (changes, answer) = wire::from_bytes::<(Vec<u8>, Vec<u8>)>(&self.note_broken(message)?)?;
-        if !self.ranks.is_first() {
+        if is_told && !self.ranks.is_first() {
             self.note_broken(self.replica.apply(&changes))?;
         }
         match answer.split_first() {

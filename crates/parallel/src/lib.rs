@@ -16,6 +16,7 @@ mod connector;
 mod container;
 mod filtered;
 mod group;
+mod new_dataset;
 mod opened;
 mod placed;
 mod ranks;

@@ -34,6 +34,10 @@ impl Replica for Opened {
         self.exchange().map(|()| Vec::new())
     }
 
+    fn changes_of_new(&self, _dataset: Token) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
     fn apply(&self, _changes: &[u8]) -> Result<()> {
         self.exchange()
     }

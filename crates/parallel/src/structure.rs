@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use model::{Error, Result};
-use protocol::wire::{self, Answer, Request, Transport, respond};
-use vol::{Access, Operation};
+use model::{Error, Result, Token};
+use protocol::wire::{self, Answer, Request, Transport, Wire, respond};
+use vol::{Access, Container, Operation};
 
 use crate::group::Group;
 use crate::ranks::{Call, hash_of};
@@ -56,6 +56,21 @@ fn reads_structure(operation: Operation) -> bool {
     )
 }
 
+/// Returns whether the answer of an operation that reads may depend on which links there are. That of one on a dataset which
+/// was made lately does not, because it is not a virtual one.
+fn sees_links(group: &Group, request: &Request<'_>) -> bool {
+    use Operation as O;
+    let object = || Token::get(&mut wire::Reader::new(request.arguments)).ok();
+    match request.code {
+        O::retain | O::release | O::attribute_info | O::attribute_list | O::attribute_read => false,
+        O::blob_get | O::blob_pin | O::blob_unpin | O::reference_get => false,
+        O::object_info | O::dataset_info | O::dataset_storage | O::stored_blocks => {
+            !object().is_some_and(|object| group.replica.is_unlinked(object))
+        }
+        _ => true,
+    }
+}
+
 /// Returns the access that an operation of the connector needs. One that is not known may change anything.
 fn optional_access(group: &Group, arguments: &[u8]) -> Access {
     let name = wire::Reader::new(arguments).text().unwrap_or_default().to_owned();
@@ -67,7 +82,7 @@ impl Transport for Structure {
     fn call(&self, request: Request<'_>, answer: &mut Answer) -> Result<()> {
         match runner(&self.0, &request) {
             Runner::Each => {
-                let _reading = self.0.turn.read();
+                let _reading = self.0.read_structure(|| sees_links(&self.0, &request))?;
                 self.0.check()?;
                 respond(self.0.container(), request, answer);
                 Ok(())
@@ -90,12 +105,14 @@ impl Structure {
         let _turn = group.turn.write();
         let hash = hash_of((request.arguments, &request.bulk));
         let handed = group.begin(Call::Operation(request.code), hash, Ok(()))?;
-        let packed = group.lead(|container| {
+        let changes = !reads_structure(request.code);
+        let run = |container: &dyn Container| {
             handed?;
             let mut own = Answer::new();
             respond(container, request, &mut own);
             wire::to_bytes::<Packed>(&(own.failed, (own.bytes, own.bulk)))
-        })?;
+        };
+        let packed = group.lead_and_tell(run, changes)?;
         (answer.failed, (answer.bytes, answer.bulk)) = wire::from_bytes::<Packed>(&packed)?;
         Ok(())
     }

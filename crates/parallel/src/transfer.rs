@@ -98,6 +98,7 @@ impl Group {
         let mut wishes = ways.as_ref().map_or(Wishes::default(), |ways| Wishes {
             space: ways.iter().any(is_missing),
             more: false,
+            links: false,
             rounds: aggregate::rounds(writes.iter().zip(ways).filter_map(scattered)),
         });
         let mut ready = self.check_writable().and_then(|()| ways.as_ref().map(drop).map_err(Clone::clone));
@@ -109,7 +110,7 @@ impl Group {
         let hash = hash_of(writes.iter().map(|write| write.dataset.0).collect::<Vec<_>>());
         let call = Call::Transfer(TransferCall::Write);
         let (handed, wishes) = self.begin_with(call, hash, ready, wishes)?;
-        let Wishes { space, more, rounds } = wishes;
+        let Wishes { space, more, rounds, .. } = wishes;
         if !space {
             return Ok(Begun { ways: ways?, handed, written, is_done: !more && rounds == 0, rounds });
         }

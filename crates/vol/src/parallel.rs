@@ -11,7 +11,7 @@ use std::sync::Arc;
 use model::heap::Heap;
 use model::{Error, Result, Selection, Token};
 
-use crate::{Container, ContainerCreate, ContainerOpen, OpPlacement, OpRead, OpWrite, Placement};
+use crate::{Container, ContainerCreate, ContainerOpen, LinkLocation, OpPlacement, OpRead, OpWrite, Placement};
 
 /// Whether a transfer of elements is made by one process, or by all that have the container open together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -135,8 +135,33 @@ pub trait Replica: Send + Sync {
     /// leader can say.
     fn changes(&self) -> Result<Vec<u8>>;
 
+    /// Returns what followers must know to use a dataset that was just made with a link to it, or `None` if they need all
+    /// [`changes`](Replica::changes). That is less to say: followers add the link themselves when they look for it
+    /// ([`link_new`](Replica::link_new)), and the next `changes` have it. Only the leader can say.
+    fn changes_of_new(&self, dataset: Token) -> Result<Option<Vec<u8>>>;
+
     /// Takes what the leader's `changes` returned. Only followers do.
     fn apply(&self, changes: &[u8]) -> Result<()>;
+
+    /// Takes what the leader's [`changes_of_new`](Replica::changes_of_new) returned of a dataset with a link at `place`.
+    fn apply_new(&self, _changes: &[u8], _place: &LinkLocation, _dataset: Token) -> Result<()> {
+        Ok(())
+    }
+
+    /// Returns whether links to datasets that were made lately are missing in what this process sees.
+    fn lacks_links(&self) -> bool {
+        false
+    }
+
+    /// Returns whether this is a dataset that was made lately, which the leader told of by itself.
+    fn is_unlinked(&self, _dataset: Token) -> bool {
+        false
+    }
+
+    /// Adds the links that [are missing](Replica::lacks_links), for this process alone.
+    fn link_new(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Returns where elements lie.
     ///

@@ -31,6 +31,7 @@ mod posting;
 mod properties;
 mod read;
 mod share;
+mod small_pieces;
 mod shared_connector;
 mod state;
 mod statistics;

@@ -13,19 +13,20 @@ use crate::container::LogContainer;
 use crate::flat;
 use crate::logged::Logged;
 use crate::pieces::{ElementRun, file_of, within};
+use crate::small_pieces;
 use crate::state::{LogState, Shared, decode_entry};
 use crate::write::{together_only, unknown};
 
 /// Bytes between two pieces that are read all the same: a call costs more.
-const GAP_BYTES_MAX: u64 = 4 << 10;
+pub(crate) const GAP_BYTES_MAX: u64 = 4 << 10;
 /// Pieces read together span at most so many bytes, which a core's cache holds.
-const SPAN_BYTES_MAX: u64 = 512 << 10;
+pub(crate) const SPAN_BYTES_MAX: u64 = 512 << 10;
 /// Space that is filled by one thread at a time.
 const WINDOW_BYTES: u64 = 1 << 20;
 /// Bytes that go through the buffer at a time.
-const BUFFER_BYTES_MAX: usize = 4 << 20;
+pub(crate) const BUFFER_BYTES_MAX: usize = 4 << 20;
 /// Spans that a part may belong to, at most: the last ones.
-const SPANS_TRIED_MAX: usize = 64;
+pub(crate) const SPANS_TRIED_MAX: usize = 64;
 /// Pieces of this size are read by themselves.
 const ALONE_BYTES_MIN: usize = 64 << 10;
 /// Pieces of this size, on average, are read straight to where they belong if nothing lies between them: a copy costs more.
@@ -342,6 +343,11 @@ fn read_one(shared: &Shared, state: &LogState, logged: &Logged, read: &mut OpRea
     };
     let unwritten = Some(&logged.info.create.fill.value);
     workers::each(Windows::new(logged, read.selection, read.into)?, threads, |window, buffer| {
+        if let &[run] = window.runs.as_slice()
+            && small_pieces::read(shared, logged, list, run, window.buffer, buffer)?
+        {
+            return Ok(());
+        }
         let parts = window.parts(list, logged.size, |piece| logged.place_of(piece), unwritten);
         read_parts(shared, state, logged, parts, buffer)
     })?;

@@ -184,6 +184,12 @@ impl Reader {
         Ok(header)
     }
 
+    /// Caches the header of an object that was just made, which this block has all of.
+    pub(crate) fn know_header(&self, address: Address, block: &[u8]) -> Result<()> {
+        let header = Header::of_block(address, block);
+        self.cached(&self.headers, address, || header.map(Arc::new)).map(drop)
+    }
+
     /// Returns what a cache holds for an address, or what `load` gives, which is kept unless it was removed meanwhile.
     fn cached<V: Clone, W: Weighter<Address, V> + Clone>(
         &self,

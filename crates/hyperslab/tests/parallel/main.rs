@@ -8,6 +8,7 @@ mod features;
 mod in_place;
 #[cfg(feature = "log")]
 mod logs;
+mod new_datasets;
 #[cfg(feature = "object")]
 mod objects;
 mod random;

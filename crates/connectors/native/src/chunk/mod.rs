@@ -96,6 +96,11 @@ pub(crate) fn fill(dataset: &Dataset, into: &mut [u8]) {
     }
 }
 
+/// Returns whether elements that no one wrote are zeros.
+pub(crate) fn fills_with_zeros(dataset: &Dataset) -> bool {
+    dataset.fill.as_ref().is_none_or(|value| value.iter().all(|byte| *byte == 0))
+}
+
 /// Returns the number of bytes of a dataset's elements, by its extent.
 pub(crate) fn logical_bytes(dataset: &Dataset) -> Result<u64> {
     let count = dataset.info.space.element_count()?;

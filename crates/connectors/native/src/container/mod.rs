@@ -24,6 +24,7 @@ use crate::maps::Maps;
 use crate::object::header::Header;
 use crate::object::{dataset, group};
 use crate::placement;
+use crate::replica::Changes;
 use crate::write::Writer;
 
 pub use optional::OverwriteInPlace;
@@ -251,6 +252,19 @@ impl NativeContainer {
         *self.listing.lock() = None;
         *self.attribute.lock() = None;
         Ok(())
+    }
+
+    /// Takes note of an object that another process made: its header comes first in these changes.
+    pub(crate) fn know_new(&self, changes: &Changes, object: Token) -> Result<()> {
+        let file = self.open_file()?;
+        file.store.shared.set_end(changes.end.saturating_sub(file.store.user_block_bytes()));
+        let ranges: Vec<_> = changes.pieces.iter().map(|(at, bytes)| (*at, bytes.len() as u64)).collect();
+        file.store.shared.written_by_others(&ranges);
+        file.forget(address(object));
+        match changes.pieces.first() {
+            Some((_, header)) => file.know_header(address(object), header),
+            None => Ok(()),
+        }
     }
 
     fn chunked(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>, Chunked)> {

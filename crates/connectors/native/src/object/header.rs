@@ -37,6 +37,14 @@ impl Header {
         load(self, store, address).during_at("read object header", address.0)
     }
 
+    /// Returns the header that consists of this block alone.
+    pub(crate) fn of_block(address: Address, block: &[u8]) -> Result<Header> {
+        let prefix = Prefix::decode(&block[..block.len().min(header::PREFIX_BYTES_MAX)])?;
+        let mut found = Header { address, prefix, bytes: block.to_vec(), entries: Vec::new() };
+        header::first_block(&found.prefix, &found.bytes, 0, &mut found.entries)?;
+        Ok(found)
+    }
+
     /// Returns a header with these messages.
     pub(crate) fn of(address: Address, prefix: Prefix, messages: &[Message]) -> Header {
         let mut header = Header { address, prefix, bytes: Vec::new(), entries: Vec::new() };

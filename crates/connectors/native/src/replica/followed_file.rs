@@ -29,7 +29,11 @@ struct Overlay {
     end: u64,
     /// Bytes that the leader keeps for the next commit.
     leader: Staged,
-    /// Bytes of elements that this process keeps for it.
+    /// Headers of new objects, to which no link of the file leads yet.
+    new: Staged,
+    /// The file with links to them, as this process made it for itself, and its end.
+    linked: Option<(Staged, u64)>,
+    /// Bytes of elements that this process keeps for the next commit.
     own: Staged,
     reserved: Range<u64>,
     /// Space of elements that the last commit does not have, in order.
@@ -38,8 +42,24 @@ struct Overlay {
 
 impl Overlay {
     fn add_recent(&mut self, ranges: &[Range<u64>]) {
-        self.recent.extend_from_slice(ranges);
-        self.recent = joined(std::mem::take(&mut self.recent));
+        let last = self.recent.last().map_or(0, |last| last.start);
+        let follows = ranges.is_sorted_by_key(|range| range.start)
+            && ranges.first().is_none_or(|first| first.start >= last);
+        // As a rule space is allocated in the order of the file.
+        let first = if follows { self.recent.len().saturating_sub(1) } else { 0 };
+        let mut ends = self.recent.split_off(first);
+        ends.extend_from_slice(ranges);
+        self.recent.append(&mut joined(ends));
+    }
+
+    /// Returns what lies over the file, what counts last at the end.
+    fn layers(&self) -> impl Iterator<Item = &Staged> {
+        let linked = self.linked.iter().map(|(linked, _)| linked);
+        [&self.leader, &self.new].into_iter().chain(linked).chain([&self.own])
+    }
+
+    fn end(&self) -> u64 {
+        self.linked.as_ref().map_or(self.end, |(_, end)| *end)
     }
 
     /// Returns what of a range is recent, and not reserved for a commit.
@@ -64,6 +84,9 @@ impl FollowedFile {
     /// Takes what the leader tells.
     pub(crate) fn apply(&self, changes: &Changes) -> Result<()> {
         let mut overlay = self.overlay.write();
+        // The leader has all of it in the file, or says it here.
+        overlay.new.clear();
+        overlay.linked = None;
         if changes.is_anew {
             overlay.leader.clear();
         }
@@ -75,9 +98,31 @@ impl FollowedFile {
         changes.pieces.iter().try_for_each(|(at, bytes)| overlay.leader.put(*at, bytes))
     }
 
+    /// Takes what the leader tells of a new object. Returns whether links that this process made are gone with that.
+    pub(crate) fn apply_new(&self, changes: &Changes) -> Result<bool> {
+        let mut overlay = self.overlay.write();
+        let was_linked = overlay.linked.take().is_some();
+        overlay.add_recent(&changes.recent);
+        overlay.end = changes.end;
+        changes.pieces.iter().try_for_each(|(at, bytes)| overlay.new.put(*at, bytes))?;
+        Ok(was_linked)
+    }
+
+    /// Takes the file with links to all new objects: what was written past the file, and what a commit would bring.
+    pub(crate) fn set_linked(&self, mut written: Staged, changes: &Changes) -> Result<()> {
+        changes.pieces.iter().try_for_each(|(at, bytes)| written.put(*at, bytes))?;
+        self.overlay.write().linked = Some((written, changes.end));
+        Ok(())
+    }
+
+    /// Returns whether this process has made links to all new objects.
+    pub(crate) fn is_linked(&self) -> bool {
+        self.overlay.read().linked.is_some()
+    }
+
     /// Returns the end of what is allocated.
     pub(crate) fn end(&self) -> u64 {
-        self.overlay.read().end
+        self.overlay.read().end()
     }
 
     /// From now on elements are written over those of the last commit, too.
@@ -145,11 +190,11 @@ impl File for FollowedFile {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         let overlay = self.overlay.read();
         let end = offset.saturating_add(into.len() as u64);
-        if end > overlay.end && !into.is_empty() {
+        if end > overlay.end() && !into.is_empty() {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         self.read_stored(offset, into)?;
-        for staged in [&overlay.leader, &overlay.own] {
+        for staged in overlay.layers() {
             staged.shared(offset, end).for_each(|(at, bytes)| overlay_piece((at, bytes), offset, into));
         }
         Ok(())

@@ -3,31 +3,52 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use files::File;
+use files::{File, Handle};
 use model::{Error, Result, Token};
+use system::sync::Mutex;
 use vol::{
-    Access, ChunkGrid, Container, ContainerOpen, FileAccess, LeaderBytes, NewChunk, OpPlacement, Placement,
-    Replica,
+    Access, ChunkGrid, Container, ContainerOpen, FileAccess, LeaderBytes, LinkLocation, NewChunk,
+    OpPlacement, Placement, Registered, Replica,
 };
 
-use super::{Changes, FollowedFile};
+use super::{Changes, FollowedFile, LinkedFile};
 use crate::connector::{ContainerFile, open_file};
 use crate::container::NativeContainer;
+use crate::gate::Scope;
 
 pub(crate) struct Follower {
     file: Arc<FollowedFile>,
     native: Arc<NativeContainer>,
     container: Arc<dyn Container>,
+    /// How the file was opened, to open it once more.
+    path: String,
+    access: FileAccess,
+    registered: Registered,
+    /// New datasets that no link of the file leads to yet, and where the links will be.
+    unlinked: Mutex<Vec<(LinkLocation, Token)>>,
 }
 
 impl Follower {
     /// Opens a file that the leader told about.
     pub(crate) fn open(file: Arc<FollowedFile>, op: &ContainerOpen<'_>) -> Result<Arc<dyn Replica>> {
         let access = FileAccess { access: Access::Read, swmr: false, ..op.access.clone() };
-        let source = ContainerFile { identity: None, clears_flags: false, file: file.clone() };
-        let native = open_file(source, op.path, &access, op.registry.registered())?;
-        Ok(Arc::new(Follower { file, container: native.clone(), native }))
+        let registered = op.registry.registered().clone();
+        let native = open_file(unshared(file.clone()), op.path, &access, &registered)?;
+        let (path, container, unlinked) = (op.path.to_owned(), native.clone(), Mutex::default());
+        Ok(Arc::new(Follower { file, native, container, path, access, registered, unlinked }))
     }
+
+    /// Returns what the leader will have changed when links lead to these datasets, at addresses of this process's own.
+    fn link(&self, links: &[(LinkLocation, Token)], file: Handle) -> Result<Changes> {
+        let access = FileAccess { access: Access::Write, metadata_cache_log: None, ..self.access.clone() };
+        let native = open_file(unshared(file), &self.path, &access, &self.registered)?;
+        native.change(Scope::All, |writer| writer.changes_of_links(links))
+    }
+}
+
+/// Returns a file that no other container of this process shares.
+fn unshared(file: Handle) -> ContainerFile {
+    ContainerFile { identity: None, clears_flags: false, file }
 }
 
 /// Only the leader changes structures.
@@ -44,8 +65,39 @@ impl Replica for Follower {
         Err(not_the_leader("get changes"))
     }
 
+    fn changes_of_new(&self, _dataset: Token) -> Result<Option<Vec<u8>>> {
+        Err(not_the_leader("get changes"))
+    }
+
     fn apply(&self, changes: &[u8]) -> Result<()> {
         self.file.apply(&Changes::decode(changes)?)?;
+        self.unlinked.lock().clear();
+        self.native.forget_all(self.file.end())
+    }
+
+    fn apply_new(&self, changes: &[u8], place: &LinkLocation, dataset: Token) -> Result<()> {
+        let changes = Changes::decode(changes)?;
+        let was_linked = self.file.apply_new(&changes)?;
+        self.unlinked.lock().push((place.clone(), dataset));
+        match was_linked {
+            true => self.native.forget_all(self.file.end()),
+            false => self.native.know_new(&changes, dataset),
+        }
+    }
+
+    fn lacks_links(&self) -> bool {
+        !self.unlinked.lock().is_empty() && !self.file.is_linked()
+    }
+
+    fn is_unlinked(&self, dataset: Token) -> bool {
+        // As a rule it is the last one.
+        self.unlinked.lock().iter().rev().any(|(_, unlinked)| *unlinked == dataset)
+    }
+
+    fn link_new(&self) -> Result<()> {
+        let file = Arc::new(LinkedFile::new(self.file.clone()));
+        let changes = self.link(&self.unlinked.lock(), file.clone())?;
+        self.file.set_linked(file.take(), &changes)?;
         self.native.forget_all(self.file.end())
     }
 

@@ -31,7 +31,7 @@ impl Leader {
     fn put(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
         let base = self.native.file.store.user_block_bytes();
         self.native.change(Scope::Nothing, |writer| {
-            let mut put = |(at, bytes): &(u64, &[u8])| writer.storage.write(Address(at - base), bytes);
+            let mut put = |(at, bytes): &(u64, &[u8])| writer.storage.write_raw(Address(at - base), bytes);
             pieces.iter().try_for_each(&mut put)
         })
     }
@@ -56,6 +56,12 @@ impl Replica for Leader {
             writer.storage.changes()
         })?;
         Ok(changes.encode())
+    }
+
+    fn changes_of_new(&self, dataset: Token) -> Result<Option<Vec<u8>>> {
+        let at = Address(dataset.to_u64());
+        let told = self.native.change(Scope::Objects(&[at]), |writer| writer.changes_of_new(at))?;
+        Ok(told.map(|changes| changes.encode()))
     }
 
     /// The leader knows.

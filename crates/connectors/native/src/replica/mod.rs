@@ -4,10 +4,15 @@
 //! goes over bytes of the last commit waits in its memory for the next one; followers get those bytes in a
 //! [message](message), and lay them over what they read ([`FollowedFile`]). So all see the same file, and the file
 //! itself stays the last commit.
+//!
+//! Of a dataset that was just made, followers get the header alone: the leader serializes the group with the link when
+//! something else changes, once for many datasets, and until then it writes nothing that others read. A follower that
+//! looks at links meanwhile makes them for itself, in its memory ([`LinkedFile`]).
 
 mod followed_file;
 mod follower;
 mod leader;
+mod linked_file;
 mod message;
 
 use std::ops::Range;
@@ -26,6 +31,7 @@ pub(crate) use message::Changes;
 use followed_file::FollowedFile;
 use follower::Follower;
 use leader::Leader;
+use linked_file::LinkedFile;
 
 /// Creates and opens files for several processes.
 #[derive(Debug)]

@@ -254,7 +254,7 @@ impl Shared {
     /// Writes bytes where nothing committed is.
     pub(crate) fn write(&self, at: Address, data: &[u8]) -> Result<()> {
         let (offset, len) = (self.base + at.0, data.len() as u64);
-        if data.len() >= LARGE_BYTES {
+        if data.len() >= LARGE_BYTES && !self.txn()?.is_held() {
             return self.write_fresh(&[at], len, |write| write.put(at, data));
         }
         let done = self.txn_when(|txn| txn.must_wait(offset, len, true))?.write(offset, data);
@@ -329,6 +329,12 @@ impl Shared {
     /// write up to `written_end`.
     pub(crate) fn take_staged_ranges(&self, written_end: u64) -> Result<StagedRanges> {
         self.txn_alone()?.take_staged_ranges(written_end)
+    }
+
+    /// Followers may write up to `written_end` from now on, and find nothing else changed in the file until
+    /// [`Shared::take_staged_ranges`].
+    pub(crate) fn hold(&self, written_end: u64) -> Result<()> {
+        self.txn_alone()?.hold(written_end)
     }
 
     /// Returns the bytes of ranges as readers of this process see them, by their offset in the file.

@@ -51,6 +51,7 @@ impl Txn {
     /// write up to `written_end` from now on.
     pub(crate) fn take_staged_ranges(&mut self, written_end: u64) -> Result<StagedRanges> {
         self.check()?;
+        self.is_held = false;
         self.flush()?;
         // Followers write where the record of the last commit may lie, and in gaps between our own writes.
         self.remove_leftover_record()?;
@@ -58,6 +59,21 @@ impl Txn {
         let log = std::mem::take(self.followed.get_or_insert_default());
         let ranges = if log.is_anew { self.staged_ranges() } else { log.ranges };
         Ok(StagedRanges { ranges: joined(ranges), is_anew: log.is_anew, reserved: self.reserved() })
+    }
+
+    /// Followers may write up to `written_end` from now on. What this process writes to fresh space waits in memory until
+    /// [`Txn::take_staged_ranges`]: structures that followers know change in the file when they are told so, and not before.
+    pub(crate) fn hold(&mut self, written_end: u64) -> Result<()> {
+        self.check()?;
+        self.remove_leftover_record()?;
+        self.written_end = self.written_end.max(written_end);
+        self.is_held = true;
+        Ok(())
+    }
+
+    /// Returns whether writes to fresh space wait in memory.
+    pub(crate) fn is_held(&self) -> bool {
+        self.is_held
     }
 
     fn staged_ranges(&self) -> Vec<Range<u64>> {

@@ -146,6 +146,7 @@ impl Txn {
             let end = start.saturating_add(len);
             let is_reserved = for_write && start < reserved.end && reserved.start < end;
             is_reserved
+                || (self.is_held && self.buffer.holds_some_of(start, end))
                 || self.staged.iter().any(|staged| staged.holds_some_of(start, end))
                 || self.journal.pieces(start, end).next().is_some()
         };
@@ -162,9 +163,9 @@ impl Txn {
         Ok(())
     }
 
-    /// Writes what waits in the buffer, unless a commit is under way. On an error it waits on.
+    /// Writes what waits in the buffer, unless a commit is under way or it is held. On an error it waits on.
     pub(super) fn flush(&mut self) -> Result<()> {
-        if self.buffered == 0 || self.is_committing() {
+        if self.buffered == 0 || self.is_committing() || self.is_held {
             return Ok(());
         }
         self.remove_leftover_record()?;
@@ -187,6 +188,7 @@ impl Txn {
     pub(crate) fn is_empty_group(&mut self, at: u64) -> Result<bool> {
         // Bytes given up again may wait in the buffer for the same place.
         self.flush()?;
-        Ok(!self.is_committing() && io(self.file.bytes_end(at), "get size of file")? <= at)
+        let is_free = !self.is_committing() && !self.buffer.holds_some_of(at, u64::MAX);
+        Ok(is_free && io(self.file.bytes_end(at), "get size of file")? <= at)
     }
 }

@@ -249,6 +249,14 @@ impl CachedObject {
         }
     }
 
+    /// Writes the header of a dataset that was just made, to which one link leads. Returns the header, or `None` where more than its
+    /// first block says what the dataset is.
+    pub(crate) fn serialize_new(&mut self, writing: &mut Writing<'_>) -> Result<Option<Vec<u8>>> {
+        let is_simple = self.references == 1 && self.is_plain(writing.storage.sizes);
+        let block = self.serialize_all(writing)?;
+        Ok((is_simple && self.continuations.is_empty()).then_some(block))
+    }
+
     /// Writes the header of an empty group. Many are made one after the other, and their headers are alike to the last byte.
     fn serialize_empty_group(&mut self, create: GroupCreate, writing: &mut Writing<'_>) -> Result<()> {
         let last = writing.cache.empty_group.as_ref();

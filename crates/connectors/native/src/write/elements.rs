@@ -178,21 +178,30 @@ impl Storage {
 
     /// Repeats the fill value over a range of whole elements.
     pub(super) fn write_fill(&mut self, dataset: &Dataset, at: Address, bytes: u64) -> Result<()> {
-        let piece = (FILL_BYTES / dataset.element_bytes() as u64).max(1) * dataset.element_bytes() as u64;
-        let mut fill = vec![0; piece.min(bytes) as usize];
-        chunk::fill(dataset, &mut fill);
-        if fill.iter().all(|&b| b == 0) && self.store().is_empty_group(at)? {
+        if chunk::fills_with_zeros(dataset) && self.store().is_empty_group(at)? {
             // Zeros are there already: the commit makes the file as long as what it has allocated.
             self.transaction.is_changed = true;
             return Ok(());
         }
+        let piece = (FILL_BYTES / dataset.element_bytes() as u64).max(1) * dataset.element_bytes() as u64;
+        let mut fill = vec![0; piece.min(bytes) as usize];
+        chunk::fill(dataset, &mut fill);
         let mut done = 0;
         while done < bytes {
             let len = (bytes - done).min(fill.len() as u64);
-            self.write(Address(at.0 + done), &fill[..len as usize])?;
+            self.write_raw(Address(at.0 + done), &fill[..len as usize])?;
             done += len;
         }
         Ok(())
+    }
+
+    /// Writes elements. Where other processes write more of them next, those in fresh space are in the file at once.
+    pub(crate) fn write_raw(&mut self, at: Address, data: &[u8]) -> Result<()> {
+        if self.followed.is_none() || !self.is_fresh(at, data.len() as u64) {
+            return self.write(at, data);
+        }
+        self.transaction.is_changed = true;
+        self.store().write_fresh(&[at], data.len() as u64, |write| write.put(at, data))
     }
 }
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use files::DataKind;
 use model::properties::FillTime;
-use model::{Error, Result, Selection};
-use vol::NewChunk;
+use model::{Error, LinkTarget, Result, Selection, Token};
+use vol::{LinkLocation, NewChunk};
 
 use super::Writer;
 use super::storage::Storage;
@@ -55,7 +55,53 @@ impl Storage {
     }
 }
 
+impl Storage {
+    /// Returns what followers must know to use a new object whose header this is. What leads to the object they are told later:
+    /// until then nothing else of the file changes for them.
+    fn changes_of_new(&mut self, at: Address, header: Vec<u8>) -> Result<Changes> {
+        let told = std::mem::take(self.followed.get_or_insert_default());
+        let base = self.store().base();
+        let (end, last_end) = (self.allocator.space.end(), self.allocator.space.last_end());
+        let recent: Vec<_> = told.ranges.iter().map(|range| base + range.start..base + range.end).collect();
+        self.store().hold(recent.iter().map(|range| range.end).max().unwrap_or(0))?;
+        let superblock = &mut self.transaction.superblock.clone();
+        (superblock.end, superblock.flags) = (superblock.base + end, 0);
+        let pieces = vec![(base + at.0, header), (base, superblock.encode()?)];
+        let (end, reserved) = (base + last_end, self.store().reserved());
+        Ok(Changes { is_anew: false, is_committed: false, end, reserved, recent, pieces })
+    }
+
+    /// Returns whether followers can be told of a new object by itself. Where the file says what space is free, they would take
+    /// for their own what this process has used meanwhile.
+    fn may_tell_of_new(&self) -> bool {
+        self.account.is_none() && self.followed.as_ref().is_some_and(|told| !told.is_committed)
+    }
+}
+
 impl Writer {
+    /// Returns what followers must know to use a dataset that was just made, or `None` if they must know of all that changed.
+    pub(crate) fn changes_of_new(&mut self, at: Address) -> Result<Option<Changes>> {
+        if !self.storage.may_tell_of_new() {
+            return Ok(None);
+        }
+        let header = self.objects.write_new(at, &mut self.storage)?;
+        self.chunks.forget(at);
+        let Some(header) = header else { return Ok(None) };
+        // It is asked for next.
+        self.reader.know_header(at, &header)?;
+        self.storage.changes_of_new(at, header).map(Some)
+    }
+
+    /// Returns what a link to each of these objects changes, of which nothing but the links is missing.
+    pub(crate) fn changes_of_links(&mut self, links: &[(LinkLocation, Token)]) -> Result<Changes> {
+        self.storage.begin_following()?;
+        links.iter().try_for_each(|(place, token)| {
+            self.objects.insert_link(place, LinkTarget::Hard(*token))
+        })?;
+        self.serialize_all()?;
+        self.storage.changes()
+    }
+
     /// Gives space to elements that have none, with the fill value.
     pub(crate) fn allocate_elements(&mut self, at: Address, selection: &Selection) -> Result<()> {
         self.serialize(at)?;

@@ -108,7 +108,8 @@ impl ObjectCache {
         self.insert_link(place, LinkTarget::Hard(Token::from_u64(at.0)))
     }
 
-    fn insert_link(&mut self, place: &LinkLocation, target: LinkTarget) -> Result<()> {
+    /// Adds a link to a place that was found good. The object it leads to counts it already, or is elsewhere.
+    pub(crate) fn insert_link(&mut self, place: &LinkLocation, target: LinkTarget) -> Result<()> {
         let links = self.links_mut(Address(place.group.to_u64()))?;
         let tracked = links.order != CreationOrder::Untracked;
         let creation_order = tracked.then_some(links.next);

@@ -212,7 +212,7 @@ impl Storage {
     pub(crate) fn put_in_place(&mut self, at: Address, data: &[u8]) -> Result<()> {
         self.transaction.is_changed = true;
         if self.is_fresh(at, data.len() as u64) {
-            return self.transaction.store.write(at, data);
+            return self.write_raw(at, data);
         }
         match self.transaction.store.write_bare(at, data) {
             Err(error) if error.kind() == Kind::Busy => self.write(at, data),
