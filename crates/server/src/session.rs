@@ -19,6 +19,7 @@ use crate::direct::Direct;
 use crate::guard::Guard;
 use crate::hidden::HiddenPaths;
 use crate::metrics::Metrics;
+use crate::nodes::{NodeChange, NodeSession, SharedStore};
 use crate::outcomes::{Outcome, Queued, StoredOutcome};
 use crate::translate::Translated;
 
@@ -48,6 +49,10 @@ pub(crate) struct Session {
     hidden: Arc<HiddenPaths>,
     /// Memory of locks, by their numbers.
     lock_charges: Mutex<HashMap<u64, Charge>>,
+    /// Where several servers share the store.
+    store: Option<Arc<SharedStore>>,
+    /// Where the client goes on at another node when this one dies.
+    nodes: Option<NodeSession>,
 }
 
 impl std::fmt::Debug for Session {
@@ -73,6 +78,10 @@ pub(crate) struct Beginning {
     pub(crate) hidden: Arc<HiddenPaths>,
     /// Extensions that need no right to write.
     pub(crate) readable: Arc<[&'static str]>,
+    /// Where several servers share the store.
+    pub(crate) store: Option<Arc<SharedStore>>,
+    /// Where the client goes on at another node when this one dies.
+    pub(crate) nodes: Option<NodeSession>,
 }
 
 impl Session {
@@ -104,6 +113,8 @@ impl Session {
             metrics: of.metrics,
             hidden: of.hidden,
             lock_charges: Mutex::default(),
+            store: of.store,
+            nodes: of.nodes,
         }
     }
 
@@ -133,7 +144,24 @@ impl Session {
         if let Some(direct) = &self.direct {
             direct.end(in_good_order);
         }
+        let order = self.store.as_ref().map(|store| store.ordered());
         self.guard.let_go();
+        if order.is_some() {
+            // Closing stores what waits: that has its turn here, and not where the last owner goes.
+            let _ = self.container.close();
+        }
+        if let Some(nodes) = self.nodes.as_ref().filter(|_| in_good_order) {
+            nodes.end();
+        }
+    }
+
+    /// Stores what a client of several nodes changed: it may go on at another one as soon as it hears no more of this one.
+    pub(crate) fn store_for_others(&self) {
+        if let (Some(store), Some(_)) = (&self.store, &self.nodes) {
+            let _order = store.ordered();
+            // Its client has these changes too, and makes them again.
+            let _ = self.container.commit(Durability::Full);
+        }
     }
 
     fn direct(&self) -> Result<&Direct> {
@@ -197,6 +225,7 @@ impl Session {
     /// Commits and closes, for a server that stops in good order.
     pub(crate) fn finish(&self) -> Result<()> {
         self.expire_locks();
+        let _order = self.store.as_ref().map(|store| store.ordered());
         self.guard.let_go();
         if !self.writable {
             return self.container.close();
@@ -218,7 +247,7 @@ impl Session {
     pub(crate) fn call(&self, header: Header, request: Request<'_>, answer: &mut Answer) {
         let Header { sequence, acknowledged, .. } = header;
         if !is_once(request.code) {
-            return self.run(request, answer);
+            return self.run(header, request, answer);
         }
         match self.begin(sequence, acknowledged) {
             Err(error) => answer.fail(&error),
@@ -229,8 +258,8 @@ impl Session {
             }
             Ok(None) => {
                 match header.kind == FrameKind::Started && makes_object(request.code) {
-                    true => self.create(sequence, request, answer),
-                    false => self.run(request, answer),
+                    true => self.create(header, request, answer),
+                    false => self.run(header, request, answer),
                 }
                 let kept = StoredOutcome::new(answer, &self.budget);
                 self.outcomes.lock().insert(sequence, Outcome::Done(Arc::new(kept)));
@@ -240,11 +269,12 @@ impl Session {
     }
 
     /// Runs an operation whose object has the token of its number: those that were started after it may name it already.
-    fn create(&self, sequence: u64, request: Request<'_>, answer: &mut Answer) {
+    fn create(&self, header: Header, request: Request<'_>, answer: &mut Answer) {
         if let Err(refused) = self.promise(request.code) {
             return answer.fail(&refused);
         }
-        self.run(request, answer);
+        let sequence = header.sequence;
+        self.run(header, request, answer);
         let Some(translated) = &self.translated else { return };
         let made = created(answer);
         translated.made(sequence, made);
@@ -281,7 +311,7 @@ impl Session {
     }
 
     /// A commit or close tells the failures of what was queued before it, instead of doing anything.
-    fn run(&self, request: Request<'_>, answer: &mut Answer) {
+    fn run(&self, header: Header, request: Request<'_>, answer: &mut Answer) {
         let code = request.code;
         if let Err(denied) = self.check(code) {
             return answer.fail(&denied);
@@ -294,7 +324,7 @@ impl Session {
             }
             return answer.fail(&error);
         }
-        self.guarded(request, answer);
+        self.guarded(header, request, answer);
     }
 
     /// Whether the session may do this at all: see [`Operation::access`].
@@ -318,8 +348,8 @@ impl Session {
     }
 
     /// Runs an operation that no one waits for. Those of a session come one after another.
-    pub(crate) fn queue(&self, sequence: u64, request: Request<'_>) {
-        let code = request.code;
+    pub(crate) fn queue(&self, header: Header, request: Request<'_>) {
+        let (code, sequence) = (request.code, header.sequence);
         let mut queued = self.queued.lock();
         if sequence <= queued.done {
             return;
@@ -328,7 +358,7 @@ impl Session {
         let mut answer = Answer::new();
         match self.check(code).and_then(|()| self.promise(code)) {
             Err(refused) => answer.fail(&refused),
-            Ok(()) => self.guarded(request, &mut answer),
+            Ok(()) => self.guarded(header, request, &mut answer),
         }
         if let (Some(translated), true) = (&self.translated, makes_object(code)) {
             translated.made(sequence, created(&answer));
@@ -340,9 +370,9 @@ impl Session {
     }
 
     /// Runs an operation; a panic is a failure of that operation. What fails does not tell where the container is.
-    fn guarded(&self, request: Request<'_>, answer: &mut Answer) {
+    fn guarded(&self, header: Header, request: Request<'_>, answer: &mut Answer) {
         let code = request.code;
-        let run = AssertUnwindSafe(|| wire::dispatch(&*self.container, request, answer));
+        let run = AssertUnwindSafe(|| self.dispatch(header, request, answer));
         match catch_unwind(run) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => answer.fail(&self.hidden.hide(error)),
@@ -352,6 +382,14 @@ impl Session {
                 answer.fail(&Error::new(Kind::Io, code.name()).with("problem", "the server failed in it"));
             }
         }
+    }
+
+    fn dispatch(&self, header: Header, request: Request<'_>, answer: &mut Answer) -> Result<()> {
+        let _order = self.store.as_ref().and_then(|store| store.order(request.code));
+        let Some(session) = &self.nodes else { return wire::dispatch(&*self.container, request, answer) };
+        let Header { sequence: number, acknowledged, .. } = header;
+        let change = NodeChange { session, inner: &*self.container, number, acknowledged };
+        wire::dispatch(&change, request, answer)
     }
 
     /// Memory for the token that the client gave to what an operation makes.

@@ -17,6 +17,7 @@ mod faults;
 mod full_disk;
 mod hostile;
 mod namespaces;
+mod nodes;
 mod parallel;
 mod queue;
 mod rights;
