@@ -1,7 +1,7 @@
 //! Several nodes in front of one store: clients go on when one ends, and everything they did is there once.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hyperslab_server::{Config, Server};
 use model::datatype::ByteOrder;
@@ -12,7 +12,7 @@ use vol::*;
 use crate::common::{bytes_dataset, clients, group, in_folder, location_of, node, shared_storage};
 use crate::proxy::{Proxy, Trouble};
 
-fn create(location: &str) -> std::sync::Arc<dyn Container> {
+pub(crate) fn create(location: &str) -> std::sync::Arc<dyn Container> {
     clients().create(location, &FileCreate::default(), &FileAccess::write(), false).unwrap()
 }
 
@@ -127,7 +127,7 @@ fn changes_beyond_the_budget_are_stored_on_the_way() {
 }
 
 /// One writer: objects, links, attributes, pairs, elements and removals, all of which carry its number.
-fn load(container: &dyn Container, writer: u32, ended: &AtomicBool) -> u32 {
+pub(crate) fn load(container: &dyn Container, writer: u32, ended: &AtomicBool, done: &AtomicU32) -> u32 {
     let root = container.info().unwrap().root;
     let own = container.group_create(&group(root, &format!("writer{writer}"))).unwrap();
     let name = |kind: &str, round: u32| format!("{kind}{round:05}");
@@ -174,13 +174,14 @@ fn load(container: &dyn Container, writer: u32, ended: &AtomicBool) -> u32 {
             container.commit(Durability::Full).unwrap();
         }
         round += 1;
+        done.store(round, Ordering::Relaxed);
     }
     container.commit(Durability::Full).unwrap();
     round
 }
 
 /// Everything that [`load`] made is there once, and nothing else.
-fn verify(container: &dyn Container, writer: u32, rounds: u32) {
+pub(crate) fn verify(container: &dyn Container, writer: u32, rounds: u32) {
     let found = |path: String| {
         let op = OpLookup { from: container.info().unwrap().root, path, traversals_max: 16 };
         match container.lookup(&op).unwrap() {
@@ -232,7 +233,7 @@ fn nodes_that_end_and_connections_that_break_do_nothing_twice() {
                 let (location, ended) = (&location, &ended);
                 scope.spawn(move || {
                     let container = clients().open(location, &FileAccess::write()).unwrap();
-                    let rounds = load(&*container, writer, ended);
+                    let rounds = load(&*container, writer, ended, &AtomicU32::new(0));
                     container.close().unwrap();
                     rounds
                 })
@@ -271,7 +272,7 @@ fn broken_connections_to_nodes_do_nothing_twice() {
     let address = |proxy: &Proxy| proxy.location("").replace("h5s://", "").trim_end_matches('/').to_owned();
     let location = format!("h5s://{},{}/a", address(&proxies[0]), address(&proxies[1]));
     let container = create(&location);
-    let rounds = load(&*container, 3, &AtomicBool::new(true));
+    let rounds = load(&*container, 3, &AtomicBool::new(true), &AtomicU32::new(0));
     verify(&*container, 3, rounds);
     container.close().unwrap();
     assert!(proxies.iter().any(|proxy| proxy.broken() > 0));
