@@ -18,7 +18,6 @@ mod full_disk;
 mod hostile;
 mod namespaces;
 mod nodes;
-#[cfg(feature = "rados")]
 mod nodes_ceph;
 mod parallel;
 mod queue;
