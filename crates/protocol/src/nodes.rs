@@ -14,7 +14,30 @@ pub fn is_kept(code: Operation) -> bool {
     )
 }
 
+/// Returns whether the path of a location (`host:port,host:port/name`) names several servers.
+pub fn has_several_nodes(path: &str) -> bool {
+    match path.strip_prefix("[unix:") {
+        Some(rest) => rest.find("],").is_some_and(|comma| rest.find("]/").is_none_or(|end| comma < end)),
+        None => path.find([',', '/']).is_some_and(|at| path[at..].starts_with(',')),
+    }
+}
+
 /// Returns whether everything that a client of several nodes changed before is stored when this was answered.
 pub fn stores(code: Operation) -> bool {
     code == Operation::commit || code == Operation::close || code.changes() && !is_kept(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_of_names_separate_no_servers() {
+        for path in ["a,b/x", "a:1,b:2/x,y", "[unix:/a],[unix:/b]/x", "[unix:/a],b/x"] {
+            assert!(has_several_nodes(path), "{path}");
+        }
+        for path in ["a/x", "a:1/x,y", "[unix:/a]/x,y", "[unix:/a,b]/x],y", "[::1]:2/x"] {
+            assert!(!has_several_nodes(path), "{path}");
+        }
+    }
 }

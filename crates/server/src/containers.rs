@@ -137,6 +137,10 @@ impl Containers {
         if !who.may(access, name) {
             return Err(denied());
         }
+        // What follows a question mark says how a store is reached: that is the server's to say.
+        if name.contains('?') && self.stand.as_ref().is_some_and(|stand| stand.engine.is_some()) {
+            return Err(Error::denied("use container").with("name", name).with("problem", "it has an option"));
+        }
         let path = match &self.root {
             None => name.to_owned(),
             Some(root) => {

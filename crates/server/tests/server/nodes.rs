@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use hyperslab_server::{Config, Server};
+use hyperslab_server::{Config, Listen, Server};
 use model::datatype::ByteOrder;
 use model::properties::{FileCreate, ObjectCreate};
 use model::{Dataspace, Datatype, Kind, LinkTarget, Selection, Token};
 use vol::*;
 
+use crate::common::raw::Raw;
 use crate::common::{bytes_dataset, clients, group, in_folder, location_of, node, shared_storage};
 use crate::proxy::{Proxy, Trouble};
 
@@ -77,6 +78,21 @@ fn a_container_that_servers_cannot_share_is_refused() {
         .unwrap_err();
     assert_eq!(error.kind(), Kind::Unsupported);
     assert!(error.to_string().contains("object+rados"), "{error}");
+}
+
+#[test]
+fn a_name_does_not_say_how_the_store_is_reached() {
+    let server = Server::start(&node(&shared_storage())).unwrap();
+    let mut raw = Raw::connect(match *server.listen() {
+        Listen::Tcp(address) => address,
+        Listen::Unix(_) => panic!("not TCP"),
+    })
+    .unwrap();
+    raw.hello(None).unwrap();
+    for name in ["a?conf=/etc/other", "a\\sessions"] {
+        let error = raw.open(name, &FileAccess::read(), false).unwrap_err();
+        assert_eq!(error.kind(), Kind::Denied, "{name}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use vol::{FileAccess, Result};
 
 use crate::common::{clients, storage};
+use crate::parallel;
 use crate::nodes::{create, load, verify};
 use crate::process::Process;
 
@@ -73,6 +74,19 @@ fn a_killed_node_loses_nothing_and_nothing_is_done_twice() {
     });
     println!("rounds of the writers: {rounds:?}");
     verify_all(&pool, &location, &name, &rounds).unwrap();
+    nodes.iter_mut().for_each(Process::kill);
+}
+
+#[test]
+fn ranks_write_one_container_through_several_nodes() {
+    let Some(pool) = pool() else { return };
+    let mut nodes = [0, 1].map(|_| Process::start_node(&pool, "127.0.0.1:0"));
+    let location = format!("h5s://{},{}/{}", nodes[0].address, nodes[1].address, fresh("ranks"));
+    let at = |rank: usize| format!("{location}?node={rank}");
+    // All ranks name the same container; which node each has is left to chance.
+    parallel::on_ranks(|comm| parallel::write(&comm, &location)).into_iter().for_each(|done| done.unwrap());
+    (0..2).for_each(|node| parallel::check(&at(node)).unwrap());
+    clients().delete(&location, &FileAccess::write()).unwrap();
     nodes.iter_mut().for_each(Process::kill);
 }
 
