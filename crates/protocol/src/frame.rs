@@ -151,12 +151,15 @@ pub fn broken(problem: &'static str) -> io::Error {
 /// Returns the checksum of the parts of a frame: arguments, byte strings, and the bytes of buffers that it brings. It is the
 /// lower half of XXH3 over each part, seeded with that of the part before.
 pub fn checksum<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> u32 {
-    parts.into_iter().fold(0, |seed, part| XxHash3_64::oneshot_with_seed(seed, part)) as u32
+    parts.into_iter().fold(0, XxHash3_64::oneshot_with_seed) as u32
 }
 
 /// Returns the error for bytes that changed on the way. The connection is of no use any more; what was asked is asked again.
 fn changed_on_the_way() -> io::Error {
-    io::Error::new(io::ErrorKind::ConnectionAborted, "the checksum of a frame is wrong: bytes changed on the way")
+    io::Error::new(
+        io::ErrorKind::ConnectionAborted,
+        "the checksum of a frame is wrong: bytes changed on the way",
+    )
 }
 
 /// Sets the number below which every operation was answered, in a frame that is encoded already.

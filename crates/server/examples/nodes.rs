@@ -93,7 +93,8 @@ fn measure(stack: Option<&str>, count: usize) -> Result<f64> {
     let began = Instant::now();
     std::thread::scope(|scope| {
         for (client, dataset) in datasets.into_iter().enumerate() {
-            let (location, clients, operations) = (format!("{location}?node={client}"), &clients, &operations);
+            let (location, clients, operations) =
+                (format!("{location}?node={client}"), &clients, &operations);
             scope.spawn(move || work(clients, &location, dataset, operations).expect("a client"));
         }
     });

@@ -139,7 +139,9 @@ impl Containers {
         }
         // What follows a question mark says how a store is reached: that is the server's to say.
         if name.contains('?') && self.stand.as_ref().is_some_and(|stand| stand.engine.is_some()) {
-            return Err(Error::denied("use container").with("name", name).with("problem", "it has an option"));
+            return Err(Error::denied("use container")
+                .with("name", name)
+                .with("problem", "it has an option"));
         }
         let path = match &self.root {
             None => name.to_owned(),
@@ -178,7 +180,8 @@ impl Containers {
         if !begin.nodes {
             return Ok(None);
         }
-        let problem = "several servers cannot share its storage: that needs `--vol` with a store like object+rados:";
+        let problem =
+            "several servers cannot share its storage: that needs `--vol` with a store like object+rados:";
         let alone = || Error::unsupported("open container through several nodes").with("problem", problem);
         let store = store.ok_or_else(alone)?;
         if !writable {
@@ -216,13 +219,12 @@ impl Containers {
             None => self.registry.open(&location, &access),
         };
         let store = self.store(&location, &request.path);
-        let container =
-            container.and_then(|container| self.check_shared(&location, container, writable)).and_then(
-                |container| {
-                    let nodes = self.begin_node(begin, store.as_deref(), &*container, writable)?;
-                    Ok((container, nodes))
-                },
-            );
+        let container = container
+            .and_then(|container| self.check_shared(&location, container, writable))
+            .and_then(|container| {
+                let nodes = self.begin_node(begin, store.as_deref(), &*container, writable)?;
+                Ok((container, nodes))
+            });
         match container {
             Ok((container, nodes)) => {
                 let direct = self.direct.is_some().then(|| {

@@ -47,7 +47,10 @@ mod tests {
         let location = |text| Stand::parse(text).map(|stand: Stand| stand.location("a/b"));
         assert_eq!(location("memory:").as_deref(), Some("memory:a/b"));
         assert_eq!(location("object+rados:p1/").as_deref(), Some("object+rados:p1/a/b"));
-        assert_eq!(location("object+rados:p1/runs/?conf=/c").as_deref(), Some("object+rados:p1/runs/a/b?conf=/c"));
+        assert_eq!(
+            location("object+rados:p1/runs/?conf=/c").as_deref(),
+            Some("object+rados:p1/runs/a/b?conf=/c")
+        );
         for layer in ["stats", "mirror{to=raw:copy/}", "readonly", "raw:one"] {
             assert_eq!(location(layer), None, "{layer}");
         }

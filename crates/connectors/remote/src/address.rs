@@ -92,7 +92,8 @@ impl Address {
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
         let (mut nodes, mut rest) = (Vec::new(), place);
         let name = loop {
-            let (node, after) = endpoint(rest).ok_or_else(|| wrong(text, "not a host and a port, and a name"))?;
+            let (node, after) =
+                endpoint(rest).ok_or_else(|| wrong(text, "not a host and a port, and a name"))?;
             nodes.push(node);
             match after.split_at_checked(1) {
                 Some(("/", name)) if !name.is_empty() => break name,

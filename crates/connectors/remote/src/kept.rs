@@ -35,7 +35,7 @@ fn change_bytes(arguments: usize, bulk: impl Iterator<Item = usize>) -> u64 {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct KeptState {
     changes: VecDeque<KeptChange>,
     bytes: u64,
     /// Grows with every answer.
@@ -48,7 +48,7 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Kept {
     bytes_max: u64,
-    state: Mutex<State>,
+    state: Mutex<KeptState>,
 }
 
 impl Kept {

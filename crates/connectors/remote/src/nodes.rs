@@ -185,7 +185,9 @@ impl Session {
         let session = *self.id.lock();
         match connection.ask::<_, u64>(FrameKind::Attach, 0, &Attach { session }) {
             Ok(_) => Ok(()),
-            Err(Failure::Refused(error)) if error.kind() == Kind::NotFound => Err(Attempt::Gone(Gone::Forgot)),
+            Err(Failure::Refused(error)) if error.kind() == Kind::NotFound => {
+                Err(Attempt::Gone(Gone::Forgot))
+            }
             Err(failure) => Err(Attempt::Failed(failure)),
         }
     }
@@ -207,7 +209,9 @@ impl Session {
                     self.keep(connection);
                     return Ok(());
                 }
-                Err(Failure::Refused(error)) if error.kind() != Kind::Busy => return Err(Failure::Refused(error)),
+                Err(Failure::Refused(error)) if error.kind() != Kind::Busy => {
+                    return Err(Failure::Refused(error));
+                }
                 Err(_) => {}
             }
         }
@@ -252,7 +256,8 @@ impl Session {
     /// Runs an operation at a node that the session is about to have.
     fn again(&self, connection: &mut Connection, mut request: Request<'_>) -> Result<(), Failure> {
         let code = request.code;
-        let header = Header { code: code.number() as u16, ..Header::new(FrameKind::Call, self.queued_number()) };
+        let header =
+            Header { code: code.number() as u16, ..Header::new(FrameKind::Call, self.queued_number()) };
         let mut answer = Answer::new();
         connection.call(header, &mut request, &mut answer)?;
         match answer.check() {

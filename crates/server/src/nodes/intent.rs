@@ -13,7 +13,12 @@ pub(crate) enum Intent {
     /// An object is created, and linked if it has a place. Its committed datatype is counted before the object is there.
     Create { object: Option<Token>, place: Option<LinkLocation>, datatype: Option<Counted> },
     /// Links are made and removed; for hard links with the count of their object.
-    Relink { target: LinkTarget, references: u32, added: Option<LinkLocation>, removed: Option<(Token, String)> },
+    Relink {
+        target: LinkTarget,
+        references: u32,
+        added: Option<LinkLocation>,
+        removed: Option<(Token, String)>,
+    },
     /// An attribute is created.
     NewAttribute { object: Token, name: String, datatype: Option<Counted> },
     /// An attribute is removed, or gets another name.
@@ -31,18 +36,18 @@ pub(crate) enum Intent {
 impl Wire for Intent {
     fn put(&self, out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Intent::Create { object, place, datatype } => tagged(0, out, ((object, place), datatype)),
+            Intent::Create { object, place, datatype } => tagged(0, out, &((object, place), datatype)),
             Intent::Relink { target, references, added, removed } => {
-                tagged(1, out, ((target, references), (added, removed)))
+                tagged(1, out, &((target, references), (added, removed)))
             }
-            Intent::NewAttribute { object, name, datatype } => tagged(2, out, ((object, name), datatype)),
+            Intent::NewAttribute { object, name, datatype } => tagged(2, out, &((object, name), datatype)),
             Intent::OldAttribute { object, name, renamed, datatype } => {
-                tagged(3, out, ((object, name), (renamed, datatype)))
+                tagged(3, out, &((object, name), (renamed, datatype)))
             }
-            Intent::Count { object, after } => tagged(4, out, (object, after)),
-            Intent::Blobs { ids, count } => tagged(5, out, (ids, count)),
-            Intent::Pair { is_there } => tagged(6, out, (is_there, &())),
-            Intent::RemovedBlobs => tagged(7, out, (&(), &())),
+            Intent::Count { object, after } => tagged(4, out, &(object, after)),
+            Intent::Blobs { ids, count } => tagged(5, out, &(ids, count)),
+            Intent::Pair { is_there } => tagged(6, out, &(is_there, &())),
+            Intent::RemovedBlobs => tagged(7, out, &(&(), &())),
         }
     }
 
@@ -97,7 +102,7 @@ impl<A: Fields, B: Fields> Fields for (A, B) {
     }
 }
 
-fn tagged(tag: u8, out: &mut Vec<u8>, fields: impl Fields) -> Result<()> {
+fn tagged(tag: u8, out: &mut Vec<u8>, fields: &impl Fields) -> Result<()> {
     out.push(tag);
     fields.put(out)
 }

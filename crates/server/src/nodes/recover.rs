@@ -63,7 +63,11 @@ fn has_attribute(container: &dyn Container, object: Token, name: &str) -> Result
 }
 
 /// An object that its link leads to is done: it was counted before. Without the link no one has seen it, and it is removed.
-fn created(container: &dyn Container, object: Token, place: Option<&LinkLocation>) -> Result<Option<Outcome>> {
+fn created(
+    container: &dyn Container,
+    object: Token,
+    place: Option<&LinkLocation>,
+) -> Result<Option<Outcome>> {
     if let Some(place) = place
         && link_target(container, place.group, &place.name)? == Some(LinkTarget::Hard(object))
     {

@@ -94,6 +94,7 @@ fn pass(client: TcpStream, server: TcpStream, trouble: Trouble, number: u64, bro
 const FLIPPED: u64 = 4;
 
 /// What happens to the bytes of one direction.
+#[derive(Clone, Copy)]
 struct Direction {
     bytes: u64,
     flip: u64,

@@ -23,9 +23,7 @@ fn write(container: &dyn Container, dataset: Token, bytes: &[u8]) {
 
 fn read(container: &dyn Container, dataset: Token, count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count];
-    container
-        .dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut bytes }])
-        .unwrap();
+    container.dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut bytes }]).unwrap();
     bytes
 }
 
@@ -55,11 +53,12 @@ fn clients_go_on_at_another_node_with_everything_that_was_answered() {
     drop(servers.remove(0));
     assert_eq!(read(&*container, data, 8), b"not yet!");
     assert_eq!(container.attribute_read(data, &["count"]).unwrap(), [7u32.to_le_bytes()]);
-    container.link_create(&OpLinkCreate {
-        place: LinkLocation::new(root, "again"),
-        target: LinkTarget::Hard(data),
-    })
-    .unwrap();
+    container
+        .link_create(&OpLinkCreate {
+            place: LinkLocation::new(root, "again"),
+            target: LinkTarget::Hard(data),
+        })
+        .unwrap();
     container.release(data).unwrap();
     container.commit(Durability::Full).unwrap();
     assert_eq!(container.object_info(data).unwrap().references, 2);
@@ -115,8 +114,7 @@ fn clients_spread_over_nodes() {
     let servers: Vec<Server> = (0..2).map(|_| Server::start(&node(&storage)).unwrap()).collect();
     let location = location_of(&[&servers[0], &servers[1]], "a");
     create(&location).close().unwrap();
-    let open: Vec<_> =
-        (0..64).map(|_| clients().open(&location, &FileAccess::read()).unwrap()).collect();
+    let open: Vec<_> = (0..64).map(|_| clients().open(&location, &FileAccess::read()).unwrap()).collect();
     for server in &servers {
         let metrics = server.metrics();
         let count = metrics.lines().find_map(|line| line.strip_prefix("hyperslab_sessions ")).unwrap();
@@ -208,7 +206,8 @@ pub(crate) fn verify(container: &dyn Container, writer: u32, rounds: u32) {
     let own = found(format!("writer{writer}"));
     let all = OpList { count_max: 1 << 20, ..OpList::default() };
     let links = container.link_list(own, &all).unwrap().entries;
-    let links: BTreeMap<String, LinkTarget> = links.into_iter().map(|link| (link.name, link.target)).collect();
+    let links: BTreeMap<String, LinkTarget> =
+        links.into_iter().map(|link| (link.name, link.target)).collect();
     let mut expected = vec!["map".to_owned()];
     for round in (0..rounds).filter(|round| round % 3 != 1) {
         let (data, second) = (format!("data{round:05}"), if round % 3 == 0 { "moved" } else { "link" });

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use vol::{FileAccess, Result};
 
 use crate::common::{clients, storage};
-use crate::parallel;
 use crate::nodes::{create, load, verify};
+use crate::parallel;
 use crate::process::Process;
 
 /// The pool of the tests' cluster, as `--vol` names it.
@@ -65,7 +65,8 @@ fn a_killed_node_loses_nothing_and_nothing_is_done_twice() {
             let node = &mut nodes[kill % 2];
             node.kill();
             let address = node.address.clone();
-            let rounds: Vec<u32> = writers.iter().map(|writer| writer.rounds.load(Ordering::Relaxed)).collect();
+            let rounds: Vec<u32> =
+                writers.iter().map(|writer| writer.rounds.load(Ordering::Relaxed)).collect();
             wait_for(&writers, &rounds);
             nodes[kill % 2] = Process::start_node(&pool, &address);
         }
