@@ -63,8 +63,10 @@ impl ParallelConnector {
         ParallelConnector { inner, ranks: Ranks(comm), is_served: true }
     }
 
-    fn sharing(&self, engine: Option<&str>, registry: &Registry) -> Sharing {
+    fn sharing(&self, path: &str, engine: Option<&str>, registry: &Registry) -> Sharing {
         match self.is_served {
+            // Each rank may have another server, which sees what the others stored.
+            true if protocol::has_several_nodes(path) => Sharing::Concurrent,
             true => Sharing::Served,
             false if self.inner.is_concurrent(engine, registry) => Sharing::Concurrent,
             false => Sharing::Led,
@@ -73,8 +75,9 @@ impl ParallelConnector {
 
     /// Returns an error if several ranks cannot write to a container.
     fn check_writable(&self, path: &str, engine: Option<&str>, registry: &Registry) -> Result<()> {
-        match self.sharing(engine, registry) {
+        match self.sharing(path, engine, registry) {
             Sharing::Served => check_served(path, engine),
+            Sharing::Concurrent if self.is_served => check_served(path, engine),
             Sharing::Concurrent => Ok(()),
             Sharing::Led => self.replicas().map(drop),
         }
@@ -92,7 +95,7 @@ impl ParallelConnector {
         let access = op.access;
         Arc::new(ParallelContainer::new(Group::new(GroupParts {
             ranks: self.ranks.clone(),
-            sharing: self.sharing(op.engine, op.registry),
+            sharing: self.sharing(op.path, op.engine, op.registry),
             replica,
             is_writable: access.access == Access::Write,
             options: access.parallel,
@@ -142,7 +145,7 @@ impl ParallelConnector {
         let done = opened.as_ref().map(drop).map_err(Clone::clone);
         self.ranks.agree(Call::Connector(ConnectorCall::Follow), 0, 0, done)?;
         let is_changed = op.access.access == Access::Write;
-        let needs_commit = is_changed && self.sharing(op.engine, op.registry) == Sharing::Concurrent;
+        let needs_commit = is_changed && self.sharing(op.path, op.engine, op.registry) == Sharing::Concurrent;
         Ok(self.container(Arc::new(Opened { container: opened?, needs_commit }), op))
     }
 
@@ -180,7 +183,7 @@ impl Connector for ParallelConnector {
         // A new container can be written, whatever the access asked for.
         let access = &vol::FileAccess { access: Access::Write, ..op.access.clone() };
         let open = ContainerOpen { path: op.path, engine: op.engine, access, registry: op.registry };
-        match self.sharing(op.engine, op.registry) {
+        match self.sharing(op.path, op.engine, op.registry) {
             Sharing::Served | Sharing::Concurrent => self.create_shared(op, &open),
             Sharing::Led => self.begin(&open, |replicas| replicas.create(op)),
         }
@@ -188,7 +191,7 @@ impl Connector for ParallelConnector {
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
         self.ranks.agree(Call::Connector(ConnectorCall::Open), hash_of_open(op)?, 0, Ok(()))?;
-        match (op.access.access, self.sharing(op.engine, op.registry)) {
+        match (op.access.access, self.sharing(op.path, op.engine, op.registry)) {
             (Access::Read, _) => self.open_each(op, None),
             (Access::Write, Sharing::Led) => self.begin(op, |replicas| replicas.open(op)),
             (Access::Write, _) => {

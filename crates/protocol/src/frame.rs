@@ -5,6 +5,8 @@
 
 use std::io::{self, IoSlice, Read, Write};
 
+use twox_hash::XxHash3_64;
+
 /// The first bytes of every frame. The last one is the version of frames.
 pub const MAGIC: [u8; 4] = *b"H5S\x01";
 
@@ -88,12 +90,14 @@ pub struct Header {
     pub bulk: u32,
     /// Buffers for elements; in an answer their bytes follow the byte strings.
     pub buffers: u32,
+    /// The [`checksum`] of everything behind the table of lengths.
+    pub checksum: u32,
 }
 
 impl Header {
     /// Returns a header of this kind and nothing else.
     pub fn new(kind: FrameKind, sequence: u64) -> Self {
-        Header { kind, code: 0, sequence, acknowledged: 0, arguments: 0, bulk: 0, buffers: 0 }
+        Header { kind, code: 0, sequence, acknowledged: 0, arguments: 0, bulk: 0, buffers: 0, checksum: 0 }
     }
 
     /// Byte strings and buffers.
@@ -111,6 +115,7 @@ impl Header {
         bytes[24..28].copy_from_slice(&self.arguments.to_le_bytes());
         bytes[28..32].copy_from_slice(&self.bulk.to_le_bytes());
         bytes[32..36].copy_from_slice(&self.buffers.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.checksum.to_le_bytes());
         bytes
     }
 
@@ -118,8 +123,8 @@ impl Header {
         if bytes[..4] != MAGIC {
             return Err(broken("not a frame of this version"));
         }
-        if bytes[5] != 0 || bytes[36..40] != [0; 4] {
-            return Err(broken("reserved bytes are not zero"));
+        if bytes[5] != 0 {
+            return Err(broken("a reserved byte is not zero"));
         }
         let kind = FrameKind::of(bytes[4]).ok_or_else(|| broken("unknown kind of frame"))?;
         let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -133,6 +138,7 @@ impl Header {
             arguments: u32_at(24),
             bulk: u32_at(28),
             buffers: u32_at(32),
+            checksum: u32_at(36),
         })
     }
 }
@@ -140,6 +146,20 @@ impl Header {
 /// The other side does not keep to the protocol.
 pub fn broken(problem: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+/// Returns the checksum of the parts of a frame: arguments, byte strings, and the bytes of buffers that it brings. It is the
+/// lower half of XXH3 over each part, seeded with that of the part before.
+pub fn checksum<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> u32 {
+    parts.into_iter().fold(0, XxHash3_64::oneshot_with_seed) as u32
+}
+
+/// Returns the error for bytes that changed on the way. The connection is of no use any more; what was asked is asked again.
+fn changed_on_the_way() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::ConnectionAborted,
+        "the checksum of a frame is wrong: bytes changed on the way",
+    )
 }
 
 /// Sets the number below which every operation was answered, in a frame that is encoded already.
@@ -231,6 +251,19 @@ impl Frame {
         self.lengths.clear();
         self.arguments.clear();
         skip_bytes(from, u64::from(self.header.arguments) + bulk_bytes)
+    }
+
+    /// Compares the checksum with what came: the arguments, and then `bulk`.
+    ///
+    /// # Errors
+    /// Returns `ConnectionAborted` if bytes changed on the way.
+    pub fn verify<'b>(&'b self, bulk: impl IntoIterator<Item = &'b [u8]>) -> io::Result<()> {
+        self.verify_parts(std::iter::once(&self.arguments[..]).chain(bulk))
+    }
+
+    /// Like [`Frame::verify`], where the arguments are elsewhere by now.
+    pub fn verify_parts<'b>(&self, parts: impl IntoIterator<Item = &'b [u8]>) -> io::Result<()> {
+        if checksum(parts) == self.header.checksum { Ok(()) } else { Err(changed_on_the_way()) }
     }
 
     /// Gives back the memory that a large frame took.
@@ -333,6 +366,7 @@ impl Outgoing<'_> {
         header.arguments = u32::try_from(self.arguments.len()).map_err(too_many)?;
         header.bulk = u32::try_from(self.bulk.len()).map_err(too_many)?;
         header.buffers = u32::try_from(self.buffers.len()).map_err(too_many)?;
+        header.checksum = checksum(std::iter::once(self.arguments).chain(self.parts()));
         out.extend_from_slice(&header.encode());
         for bulk in self.bulk {
             out.extend_from_slice(&(bulk.len() as u64).to_le_bytes());

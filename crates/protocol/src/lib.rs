@@ -7,6 +7,7 @@
 
 pub mod frame;
 mod messages;
+mod nodes;
 mod queued;
 pub mod stream;
 #[cfg(feature = "tls")]
@@ -18,6 +19,7 @@ pub use messages::{
     Attach, Begin, Granted, Hello, Id, Identity, Lock, MARK_PREFIX, Renew, Unlock, VERSION, Welcome,
     Whereabouts,
 };
+pub use nodes::{has_several_nodes, is_kept, stores};
 pub use queued::{is_queued_token, makes_object, may_be_queued, queued_sequence, queued_token};
 
 /// The name of the connector that speaks this protocol. A server does not serve containers of other servers.

@@ -5,7 +5,7 @@ use model::Result;
 use vol::{OpPlacement, Placement};
 
 /// The version of the protocol; both sides must have the same.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The prefix of files in a root by which clients know that they see the same folder.
 pub const MARK_PREFIX: &str = ".hyperslab-direct-";
@@ -58,6 +58,10 @@ message! {
         session: Id,
         /// Whether operations may be queued or started, so that the client knows tokens beforehand.
         queued: bool,
+        /// Whether the client goes on at another node when this one dies: see `docs/protocol.md`, "Several nodes".
+        nodes: bool,
+        /// Whether the session began at another node, which died, or at an earlier life of this one.
+        resumed: bool,
     }
     /// Goes on with a session.
     Attach {
@@ -124,5 +128,12 @@ impl Id {
     /// Returns a new identity.
     pub fn random() -> Self {
         Id(system::random::unique())
+    }
+}
+
+impl Begin {
+    /// Returns the head for a session with one server.
+    pub fn at_one(session: Id, queued: bool) -> Self {
+        Begin { session, queued, nodes: false, resumed: false }
     }
 }

@@ -8,6 +8,7 @@ use model::{Error, Result};
 use vol::{Registry, Stack};
 
 use crate::rights::Rights;
+use crate::stand::Stand;
 
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -218,22 +219,34 @@ impl Config {
         }
     }
 
-    /// Returns the layers, and the connector where the last part is one (it ends with a colon).
+    /// Returns the layers, and the connector where the last part is one: `raw:`, or `object+rados:pool/`, under which the names
+    /// of containers stand.
     pub fn split_stack(&self) -> (Option<String>, Option<String>) {
         let Some(stack) = &self.stack else { return (None, None) };
         let (layers, last) = stack.rsplit_once('|').unwrap_or(("", stack));
-        match last.trim().strip_suffix(':') {
-            Some(connector) => (some(layers), Some(connector.to_owned())),
+        match Stand::parse(last.trim()) {
+            Some(_) => (some(layers), Some(last.trim().trim_end_matches(':').to_owned())),
             None => (some(stack), None),
         }
     }
 
+    /// Returns the connector of all containers, where the stack names one.
+    pub(crate) fn stand(&self) -> Option<Stand> {
+        let stack = self.stack.as_deref()?;
+        Stand::parse(stack.rsplit_once('|').map_or(stack, |(_, last)| last).trim())
+    }
+
+    /// Returns whether containers are in no folder: in memory, or in a store that the stack names.
+    pub fn is_without_folder(&self) -> bool {
+        self.stand().is_some_and(|stand| stand.is_without_folder())
+    }
+
     /// Returns an error where it makes no sense, or is not safe.
     pub fn check(&self) -> Result<()> {
-        let (layers, connector) = self.split_stack();
+        let (layers, _) = self.split_stack();
         layers.map_or(Ok(Stack::default()), |layers| self.registry.check_stack(&layers))?;
-        let connector = connector.unwrap_or_else(|| "native".into());
-        let name = connector.split('+').next().unwrap_or_default();
+        let stand = self.stand();
+        let name = stand.as_ref().map_or("native", |stand| &stand.connector);
         self.registry.by_name(name)?;
         if name == protocol::CONNECTOR {
             return Err(wrong("a server does not stand on another"));
@@ -246,7 +259,7 @@ impl Config {
                 return Err(Error::unsupported("serve files directly").with("system", std::env::consts::OS));
             }
             None if self.direct => return Err(wrong("direct access needs a folder: root")),
-            None if name != "memory" => return Err(wrong("containers need a folder: root")),
+            None if !self.is_without_folder() => return Err(wrong("containers need a folder: root")),
             _ => {}
         }
         self.check_safety()

@@ -95,6 +95,9 @@ impl<'a> Connection<'a> {
             }
         };
         if let Some(session) = self.session.take() {
+            if self.shared.stopping.load(Relaxed) {
+                session.store_for_others();
+            }
             session.leave();
         }
         match ended {
@@ -111,6 +114,10 @@ impl<'a> Connection<'a> {
                 self.shared.metrics.refusals_total.fetch_add(1, Relaxed);
                 tracing::warn!(peer = self.peer, who, why = %error, "refused a frame");
                 self.offend();
+            }
+            io::ErrorKind::ConnectionAborted => {
+                self.shared.metrics.checksums_wrong.fetch_add(1, Relaxed);
+                tracing::warn!(peer = self.peer, who, why = %error, "ended a connection");
             }
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
                 self.shared.metrics.refusals_total.fetch_add(1, Relaxed);

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Budget, Error, Limits, Result};
+use model::{Budget, Error, Kind, Limits, Result};
 use protocol::wire::OpenRequest;
 use protocol::{Begin, Whereabouts};
 use system::sync::Mutex;
-use vol::{Access, Container, ContainerOpen, FileAccess, Registry};
+use vol::{Access, Container, ContainerOpen, Durability, FileAccess, Registry};
 
 use crate::config::Config;
 use crate::direct::Direct;
@@ -19,8 +19,10 @@ use crate::mark::ServerMark;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::names;
+use crate::nodes::{NodeSession, SharedStore};
 use crate::rights::Principal;
 use crate::session::{Beginning, Session};
+use crate::stand::Stand;
 
 /// Connectors whose containers, opened twice in one process, are one.
 const SHARED: [&str; 4] = ["native", "memory", "object", "iod"];
@@ -60,8 +62,12 @@ pub(crate) struct Containers {
     /// Paths that errors do not name.
     pub(crate) hidden: Arc<HiddenPaths>,
     layers: Option<String>,
-    /// Connector and engine of new containers.
-    connector: Option<String>,
+    /// The connector of all containers, and where they are.
+    stand: Option<Stand>,
+    /// Whether several servers share the store of all containers.
+    is_concurrent: bool,
+    /// Containers in such a store, by location.
+    stores: Mutex<HashMap<String, Arc<SharedStore>>>,
     shared_writers: bool,
     objects_max: usize,
     /// Sessions that write, by location.
@@ -74,6 +80,20 @@ pub(crate) struct Containers {
     locks: Mutex<HashMap<String, Arc<Locks>>>,
 }
 
+/// Returns whether several servers may stand in front of a store.
+fn is_concurrent(registry: &Registry, stand: &Stand) -> bool {
+    let connector = registry.by_name(&stand.connector);
+    connector.is_ok_and(|connector| connector.is_concurrent(stand.engine.as_deref()))
+}
+
+/// A store that was not reached yet is asked by opening the container.
+fn is_openable(opened: Result<Arc<dyn Container>>) -> Result<bool> {
+    match opened {
+        Err(error) if matches!(error.kind(), Kind::NotFound | Kind::Corrupt) => Ok(false),
+        opened => opened.map(|_| true),
+    }
+}
+
 /// Returns the names of the extensions that only read.
 fn readable_extensions(registry: &Registry) -> Arc<[&'static str]> {
     registry.extensions().filter(|known| known.access == Access::Read).map(|known| known.name).collect()
@@ -84,7 +104,7 @@ impl Containers {
         let root = config.root.as_ref().map(|root| {
             root.canonicalize().map_err(|e| Error::io("find root folder", &e).with("root", root.display()))
         });
-        let (layers, connector) = config.split_stack();
+        let (layers, stand) = (config.split_stack().0, config.stand());
         let root = root.transpose()?;
         let lease = config.limits.lock_lease;
         let direct = root.as_ref().filter(|_| config.direct).map(|root| ServerMark::new(root, lease));
@@ -97,7 +117,9 @@ impl Containers {
             hidden: Arc::new(HiddenPaths::new(config.root.as_deref(), root.as_deref())),
             root,
             layers,
-            connector,
+            is_concurrent: stand.as_ref().is_some_and(|stand| is_concurrent(&config.registry, stand)),
+            stand,
+            stores: Mutex::default(),
             shared_writers: config.shared_writers,
             objects_max: config.limits.objects_max,
             writers: Mutex::default(),
@@ -115,6 +137,12 @@ impl Containers {
         if !who.may(access, name) {
             return Err(denied());
         }
+        // What follows a question mark says how a store is reached: that is the server's to say.
+        if name.contains('?') && self.stand.as_ref().is_some_and(|stand| stand.engine.is_some()) {
+            return Err(Error::denied("use container")
+                .with("name", name)
+                .with("problem", "it has an option"));
+        }
         let path = match &self.root {
             None => name.to_owned(),
             Some(root) => {
@@ -125,10 +153,45 @@ impl Containers {
                 real.path.to_string_lossy().into_owned()
             }
         };
-        Ok(match &self.connector {
-            Some(connector) => format!("{connector}:{path}"),
+        Ok(match &self.stand {
+            Some(stand) => stand.location(&path),
             None => path,
         })
+    }
+
+    /// Returns what the sessions of a container share, where several servers share its store.
+    fn store(&self, location: &str, name: &str) -> Option<Arc<SharedStore>> {
+        let stand = self.stand.as_ref().filter(|_| self.is_concurrent)?;
+        // A client cannot name it: names have no backslash.
+        let new = || Arc::new(SharedStore::new(stand.location(&format!("{name}\\sessions"))));
+        let mut stores = self.stores.lock();
+        stores.retain(|_, store| Arc::strong_count(store) > 1);
+        Some(stores.entry(location.to_owned()).or_insert_with(new).clone())
+    }
+
+    /// Begins the part of a session that goes on at other nodes.
+    fn begin_node(
+        &self,
+        begin: &Begin,
+        store: Option<&SharedStore>,
+        container: &dyn Container,
+        writable: bool,
+    ) -> Result<Option<NodeSession>> {
+        if !begin.nodes {
+            return Ok(None);
+        }
+        let problem =
+            "several servers cannot share its storage: that needs `--vol` with a store like object+rados:";
+        let alone = || Error::unsupported("open container through several nodes").with("problem", problem);
+        let store = store.ok_or_else(alone)?;
+        if !writable {
+            return Ok(None);
+        }
+        let session = NodeSession::begin(store, &self.registry, begin.session, begin.resumed)?;
+        // What another node stored is seen from now on.
+        let _order = store.ordered();
+        container.commit(Durability::Full)?;
+        Ok(Some(session))
     }
 
     /// Opens or makes a container for a client.
@@ -155,9 +218,15 @@ impl Containers {
             Some(create) => self.registry.create(&location, create, &access, request.truncate),
             None => self.registry.open(&location, &access),
         };
-        let container = container.and_then(|container| self.check_shared(&location, container, writable));
+        let store = self.store(&location, &request.path);
+        let container = container
+            .and_then(|container| self.check_shared(&location, container, writable))
+            .and_then(|container| {
+                let nodes = self.begin_node(begin, store.as_deref(), &*container, writable)?;
+                Ok((container, nodes))
+            });
         match container {
-            Ok(container) => {
+            Ok((container, nodes)) => {
                 let direct = self.direct.is_some().then(|| {
                     Arc::new(Direct::new(
                         container.clone(),
@@ -178,6 +247,8 @@ impl Containers {
                     budget: memory.session(&who.name),
                     hidden: self.hidden.clone(),
                     readable: self.readable.clone(),
+                    store,
+                    nodes,
                 };
                 Ok(Session::new(container, direct, of))
             }
@@ -278,7 +349,16 @@ impl Containers {
         if self.writers.lock().contains_key(&location) {
             return Err(Error::busy("delete container").with("name", name));
         }
-        self.registry.delete(&location, &FileAccess::read()).map_err(|error| self.hidden.hide(error))
+        self.delete_at(&location, name).map_err(|error| self.hidden.hide(error))
+    }
+
+    /// Removes a container, and then the journal of its sessions.
+    fn delete_at(&self, location: &str, name: &str) -> Result<()> {
+        self.registry.delete(location, &FileAccess::read())?;
+        match self.store(location, name) {
+            Some(store) => store.delete_journal(&self.registry),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn is_accessible(&self, who: &Principal, name: &str) -> Result<bool> {
@@ -289,6 +369,9 @@ impl Containers {
         let location = self.location(who, name, Access::Read)?;
         let place = vol::Location::parse(&location);
         let access = FileAccess::read();
+        if place.engine.is_some() {
+            return is_openable(self.registry.open(&location, &access));
+        }
         let op = ContainerOpen { registry: &self.registry, ..ContainerOpen::new(&place.path, &access) };
         match &place.connector {
             Some(connector) => self.registry.by_name(connector)?.is_accessible(&op),

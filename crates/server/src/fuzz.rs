@@ -51,7 +51,7 @@ fn call(kind: FrameKind, code: Operation, sequence: u64) -> Header {
 /// Good frames of one connection.
 fn conversation(name: &str) -> Vec<Vec<u8>> {
     let hello = Hello { version: VERSION, wire_version: wire::VERSION, token: None };
-    let begin = Begin { session: Id::random(), queued: true };
+    let begin = Begin::at_one(Id::random(), true);
     let (create, access) = (FileCreate::default(), FileAccess::write());
     let request = OpenRequest::create(&ContainerCreate::new(name, &create, &access));
     let root = Token::from_u64(0);

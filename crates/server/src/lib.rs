@@ -23,12 +23,14 @@ mod mark;
 mod memory;
 mod metrics;
 pub mod names;
+mod nodes;
 mod offences;
 mod outcomes;
 mod party;
 mod rights;
 mod session;
 mod shared;
+mod stand;
 #[cfg(feature = "tls")]
 mod tls;
 mod translate;

@@ -26,6 +26,8 @@ pub(crate) struct Metrics {
     pub(crate) delays_total: AtomicU64,
     /// Locks of clients that use elements in the file themselves.
     pub(crate) locks_total: AtomicU64,
+    /// Frames whose bytes changed on the way.
+    pub(crate) checksums_wrong: AtomicU64,
     operations: [AtomicU64; Operation::NUMBER_END],
     failures: AtomicU64,
     buckets: [AtomicU64; BUCKETS.len()],
@@ -45,6 +47,7 @@ impl Default for Metrics {
             processor_nanos: AtomicU64::new(0),
             delays_total: AtomicU64::new(0),
             locks_total: AtomicU64::new(0),
+            checksums_wrong: AtomicU64::new(0),
             operations: [const { AtomicU64::new(0) }; Operation::NUMBER_END],
             failures: AtomicU64::new(0),
             buckets: [const { AtomicU64::new(0) }; BUCKETS.len()],
@@ -81,6 +84,7 @@ impl Metrics {
             ("processor_nanoseconds_total", &self.processor_nanos),
             ("delays_total", &self.delays_total),
             ("locks_total", &self.locks_total),
+            ("checksums_wrong_total", &self.checksums_wrong),
             ("operation_failures_total", &self.failures),
         ];
         for (name, value) in now {

@@ -1,5 +1,7 @@
 //! A container that a client has open: runs each of its operations once, however often it comes.
 
+mod locks;
+
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use system::clock::Instant;
 use model::{Budget, Charge, Error, Kind, Result, Token};
 use protocol::frame::{FrameKind, Header};
 use protocol::wire::{self, Answer, Request};
-use protocol::{Granted, Id, Lock, makes_object, queued_token};
+use protocol::{Id, makes_object, queued_token};
 use system::sync::{Condvar, Mutex};
 use vol::{Access, Container, Durability, Operation};
 
@@ -19,6 +21,7 @@ use crate::direct::Direct;
 use crate::guard::Guard;
 use crate::hidden::HiddenPaths;
 use crate::metrics::Metrics;
+use crate::nodes::{NodeChange, NodeSession, SharedStore};
 use crate::outcomes::{Outcome, Queued, StoredOutcome};
 use crate::translate::Translated;
 
@@ -48,6 +51,10 @@ pub(crate) struct Session {
     hidden: Arc<HiddenPaths>,
     /// Memory of locks, by their numbers.
     lock_charges: Mutex<HashMap<u64, Charge>>,
+    /// Where several servers share the store.
+    store: Option<Arc<SharedStore>>,
+    /// Where the client goes on at another node when this one dies.
+    nodes: Option<NodeSession>,
 }
 
 impl std::fmt::Debug for Session {
@@ -73,6 +80,10 @@ pub(crate) struct Beginning {
     pub(crate) hidden: Arc<HiddenPaths>,
     /// Extensions that need no right to write.
     pub(crate) readable: Arc<[&'static str]>,
+    /// Where several servers share the store.
+    pub(crate) store: Option<Arc<SharedStore>>,
+    /// Where the client goes on at another node when this one dies.
+    pub(crate) nodes: Option<NodeSession>,
 }
 
 impl Session {
@@ -104,6 +115,8 @@ impl Session {
             metrics: of.metrics,
             hidden: of.hidden,
             lock_charges: Mutex::default(),
+            store: of.store,
+            nodes: of.nodes,
         }
     }
 
@@ -133,70 +146,30 @@ impl Session {
         if let Some(direct) = &self.direct {
             direct.end(in_good_order);
         }
+        let order = self.store.as_ref().map(|store| store.ordered());
         self.guard.let_go();
-    }
-
-    fn direct(&self) -> Result<&Direct> {
-        let problem = "the server was not started for direct access";
-        self.direct.as_deref().ok_or_else(|| Error::unsupported("use file directly").with("problem", problem))
-    }
-
-    /// Locks datasets for a client that uses their elements in the file itself. `bytes` is what the lock remembers.
-    pub(crate) fn lock(&self, asked: &Lock, bytes: u64) -> Result<Granted> {
-        self.charge_lock(asked.lock, bytes)?;
-        // On an error there is no lock.
-        self.take_lock(asked).inspect_err(|_| drop(self.lock_charges.lock().remove(&asked.lock)))
-    }
-
-    fn take_lock(&self, asked: &Lock) -> Result<Granted> {
-        let direct = self.direct()?;
-        if asked.write && !self.writable {
-            return Err(Error::denied("lock dataset").with("problem", "the container is open to read"));
+        if order.is_some() {
+            // Closing stores what waits: that has its turn here, and not where the last owner goes.
+            let _ = self.container.close();
         }
-        let mut ops = asked.ops.clone();
-        if let Some(translated) = &self.translated {
-            ops.iter_mut().try_for_each(|op| translated.real(op.dataset).map(|real| op.dataset = real))?;
-        }
-        let mut placements = direct.lock(asked.lock, &ops, asked.write)?;
-        // The client knows the file by another name.
-        placements.iter_mut().for_each(|placement| placement.path.clear());
-        let lease_ms = u32::try_from(direct.lease().as_millis()).unwrap_or(u32::MAX);
-        Ok(Granted { lease_ms, placements })
-    }
-
-    pub(crate) fn renew(&self, lock: u64) -> Result<()> {
-        self.direct()?.renew(lock)
-    }
-
-    pub(crate) fn unlock(&self, number: u64) {
-        if let Some(direct) = &self.direct {
-            direct.unlock(number);
-        }
-        self.lock_charges.lock().remove(&number);
-    }
-
-    /// A lock that is taken anew remembers more.
-    fn charge_lock(&self, number: u64, bytes: u64) -> Result<()> {
-        let mut charges = self.lock_charges.lock();
-        match charges.get_mut(&number) {
-            Some(charge) => charge.resize(charge.bytes().saturating_add(bytes), "locks"),
-            None => {
-                charges.insert(number, self.budget.charge(bytes, "locks")?);
-                Ok(())
-            }
+        if let Some(nodes) = self.nodes.as_ref().filter(|_| in_good_order) {
+            nodes.end();
         }
     }
 
-    /// Gives back locks that ran out.
-    pub(crate) fn expire_locks(&self) {
-        if let Some(direct) = &self.direct {
-            direct.expire();
+    /// Stores what a client of several nodes changed: it may go on at another one as soon as it hears no more of this one.
+    pub(crate) fn store_for_others(&self) {
+        if let (Some(store), Some(_)) = (&self.store, &self.nodes) {
+            let _order = store.ordered();
+            // Its client has these changes too, and makes them again.
+            let _ = self.container.commit(Durability::Full);
         }
     }
 
     /// Commits and closes, for a server that stops in good order.
     pub(crate) fn finish(&self) -> Result<()> {
         self.expire_locks();
+        let _order = self.store.as_ref().map(|store| store.ordered());
         self.guard.let_go();
         if !self.writable {
             return self.container.close();
@@ -218,7 +191,7 @@ impl Session {
     pub(crate) fn call(&self, header: Header, request: Request<'_>, answer: &mut Answer) {
         let Header { sequence, acknowledged, .. } = header;
         if !is_once(request.code) {
-            return self.run(request, answer);
+            return self.run(header, request, answer);
         }
         match self.begin(sequence, acknowledged) {
             Err(error) => answer.fail(&error),
@@ -229,8 +202,8 @@ impl Session {
             }
             Ok(None) => {
                 match header.kind == FrameKind::Started && makes_object(request.code) {
-                    true => self.create(sequence, request, answer),
-                    false => self.run(request, answer),
+                    true => self.create(header, request, answer),
+                    false => self.run(header, request, answer),
                 }
                 let kept = StoredOutcome::new(answer, &self.budget);
                 self.outcomes.lock().insert(sequence, Outcome::Done(Arc::new(kept)));
@@ -240,11 +213,12 @@ impl Session {
     }
 
     /// Runs an operation whose object has the token of its number: those that were started after it may name it already.
-    fn create(&self, sequence: u64, request: Request<'_>, answer: &mut Answer) {
+    fn create(&self, header: Header, request: Request<'_>, answer: &mut Answer) {
         if let Err(refused) = self.promise(request.code) {
             return answer.fail(&refused);
         }
-        self.run(request, answer);
+        let sequence = header.sequence;
+        self.run(header, request, answer);
         let Some(translated) = &self.translated else { return };
         let made = created(answer);
         translated.made(sequence, made);
@@ -281,7 +255,7 @@ impl Session {
     }
 
     /// A commit or close tells the failures of what was queued before it, instead of doing anything.
-    fn run(&self, request: Request<'_>, answer: &mut Answer) {
+    fn run(&self, header: Header, request: Request<'_>, answer: &mut Answer) {
         let code = request.code;
         if let Err(denied) = self.check(code) {
             return answer.fail(&denied);
@@ -294,7 +268,7 @@ impl Session {
             }
             return answer.fail(&error);
         }
-        self.guarded(request, answer);
+        self.guarded(header, request, answer);
     }
 
     /// Whether the session may do this at all: see [`Operation::access`].
@@ -318,8 +292,8 @@ impl Session {
     }
 
     /// Runs an operation that no one waits for. Those of a session come one after another.
-    pub(crate) fn queue(&self, sequence: u64, request: Request<'_>) {
-        let code = request.code;
+    pub(crate) fn queue(&self, header: Header, request: Request<'_>) {
+        let (code, sequence) = (request.code, header.sequence);
         let mut queued = self.queued.lock();
         if sequence <= queued.done {
             return;
@@ -328,7 +302,7 @@ impl Session {
         let mut answer = Answer::new();
         match self.check(code).and_then(|()| self.promise(code)) {
             Err(refused) => answer.fail(&refused),
-            Ok(()) => self.guarded(request, &mut answer),
+            Ok(()) => self.guarded(header, request, &mut answer),
         }
         if let (Some(translated), true) = (&self.translated, makes_object(code)) {
             translated.made(sequence, created(&answer));
@@ -340,9 +314,9 @@ impl Session {
     }
 
     /// Runs an operation; a panic is a failure of that operation. What fails does not tell where the container is.
-    fn guarded(&self, request: Request<'_>, answer: &mut Answer) {
+    fn guarded(&self, header: Header, request: Request<'_>, answer: &mut Answer) {
         let code = request.code;
-        let run = AssertUnwindSafe(|| wire::dispatch(&*self.container, request, answer));
+        let run = AssertUnwindSafe(|| self.dispatch(header, request, answer));
         match catch_unwind(run) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => answer.fail(&self.hidden.hide(error)),
@@ -352,6 +326,14 @@ impl Session {
                 answer.fail(&Error::new(Kind::Io, code.name()).with("problem", "the server failed in it"));
             }
         }
+    }
+
+    fn dispatch(&self, header: Header, request: Request<'_>, answer: &mut Answer) -> Result<()> {
+        let _order = self.store.as_ref().and_then(|store| store.order(request.code));
+        let Some(session) = &self.nodes else { return wire::dispatch(&*self.container, request, answer) };
+        let Header { sequence: number, acknowledged, .. } = header;
+        let change = NodeChange { session, inner: &*self.container, number, acknowledged };
+        wire::dispatch(&change, request, answer)
     }
 
     /// Memory for the token that the client gave to what an operation makes.

@@ -78,6 +78,15 @@ fn direct_socket() -> Result<Subject> {
     Ok(subject.keeping((server, folder)))
 }
 
+/// Through one of two nodes in front of one store.
+fn nodes() -> Result<Subject> {
+    let storage = common::shared_storage();
+    let servers = [Server::start(&common::node(&storage))?, Server::start(&common::node(&storage))?];
+    let location = common::location_of(&[&servers[0], &servers[1]], "");
+    let subject = Subject::new("nodes-object", common::clients(), move |name| format!("{location}{name}"));
+    Ok(subject.keeping(servers))
+}
+
 fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let mut trials = conformance::trials("remote-memory", memory);
@@ -89,5 +98,6 @@ fn main() {
     trials.extend(conformance::trials("direct-unix-native", direct_socket));
     trials.extend(conformance::trials("async-remote-memory", asynchronous));
     trials.extend(conformance::trials("async-remote-native", asynchronous_native));
+    trials.extend(conformance::trials("nodes-object", nodes));
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -1,9 +1,13 @@
-//! Where a container is: `host:port/name?options`, or `[unix:/path/to/socket]/name?options`.
+//! Where a container is: `host:port/name?options`, or `[unix:/path/to/socket]/name?options`. Several servers in front of one
+//! store are separated by commas.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use model::{Error, Result};
+
+/// The changes that a client of several nodes keeps, unless the location says otherwise.
+const KEPT_BYTES_MAX: u64 = 64 << 20;
 
 /// The port where none is named.
 pub const PORT: u16 = 4555;
@@ -29,8 +33,8 @@ impl std::fmt::Display for Endpoint {
 /// A container of a server, and how to reach it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// The server.
-    pub endpoint: Endpoint,
+    /// The servers, all of which have the container; most locations name one.
+    pub nodes: Vec<Endpoint>,
     /// The container's name there, as it stands: nothing in it is decoded.
     pub name: String,
     /// The options after the question mark.
@@ -54,6 +58,10 @@ pub struct Options {
     pub deadline: Duration,
     /// Connections that a large transfer uses at once.
     pub connections: usize,
+    /// The node that is used first, counted from 0.
+    pub node: Option<usize>,
+    /// Bytes of changes that a client of several nodes keeps until they are stored.
+    pub kept_bytes_max: u64,
     /// Elements are read and written in the file itself, which we see as the server does.
     pub direct: bool,
     /// Where we see the server's root, if not where it does.
@@ -70,6 +78,8 @@ impl Default for Options {
             pipeline: false,
             deadline: Duration::from_secs(60),
             connections: 2,
+            node: None,
+            kept_bytes_max: KEPT_BYTES_MAX,
             direct: false,
             root: None,
         }
@@ -80,21 +90,48 @@ impl Address {
     /// Reads the path part of a location.
     pub fn parse(text: &str) -> Result<Self> {
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
-        let (server, name) = match place.strip_prefix("[unix:") {
-            Some(rest) => {
-                let (path, name) = rest.split_once("]/").ok_or_else(|| wrong(text, "a name is missing"))?;
-                (Endpoint::Unix(PathBuf::from(path)), name)
-            }
-            None => {
-                let (server, name) = place.split_once('/').ok_or_else(|| wrong(text, "a name is missing"))?;
-                (host_and_port(server).ok_or_else(|| wrong(text, "not a host and a port"))?, name)
+        let (mut nodes, mut rest) = (Vec::new(), place);
+        let name = loop {
+            let (node, after) =
+                endpoint(rest).ok_or_else(|| wrong(text, "not a host and a port, and a name"))?;
+            nodes.push(node);
+            match after.split_at_checked(1) {
+                Some(("/", name)) if !name.is_empty() => break name,
+                Some((",", others)) => rest = others,
+                _ => return Err(wrong(text, "a name is missing")),
             }
         };
-        if name.is_empty() {
-            return Err(wrong(text, "a name is missing"));
+        let options = options(query, text)?;
+        if nodes.len() > 1 && options.pipeline {
+            return Err(wrong(text, "pipeline is for one node"));
         }
-        Ok(Address { endpoint: server, name: name.to_owned(), options: options(query, text)? })
+        Ok(Address { nodes, name: name.to_owned(), options })
     }
+
+    /// Returns the node that is used first: the one that the location names, that of this process's rank in a parallel
+    /// program, or else one by `random` bytes, which spreads clients.
+    pub(crate) fn first_node(&self, random: [u8; 16]) -> usize {
+        let number = self.options.node.or_else(rank);
+        number.unwrap_or_else(|| u128::from_le_bytes(random) as usize) % self.nodes.len()
+    }
+}
+
+/// Variables in which launchers of parallel programs tell a process its rank.
+const RANK_VARIABLES: [&str; 5] =
+    ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"];
+
+fn rank() -> Option<usize> {
+    RANK_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
+}
+
+/// Returns the first server of a list, and what follows it.
+fn endpoint(text: &str) -> Option<(Endpoint, &str)> {
+    if let Some(rest) = text.strip_prefix("[unix:") {
+        let end = [rest.find("]/"), rest.find("],")].into_iter().flatten().min()?;
+        return Some((Endpoint::Unix(PathBuf::from(&rest[..end])), &rest[end + 1..]));
+    }
+    let (server, after) = text.split_at(text.find(['/', ','])?);
+    Some((host_and_port(server)?, after))
 }
 
 fn host_and_port(server: &str) -> Option<Endpoint> {
@@ -123,6 +160,8 @@ fn options(query: &str, text: &str) -> Result<Options> {
                 options.pipeline = is_yes(value).ok_or_else(|| wrong(text, "pipeline=yes or no"))?;
             }
             "deadline" => options.deadline = Duration::from_secs(number(value, text)?.max(1)),
+            "node" => options.node = usize::try_from(number(value, text)?).ok(),
+            "kept" => options.kept_bytes_max = number(value, text)?.saturating_mul(1 << 20),
             "root" => options.root = Some(value.into()),
             "connections" => options.connections = number(value, text)?.clamp(1, 64) as usize,
             _ => return Err(wrong(text, "unknown option").with("option", name)),
@@ -180,14 +219,25 @@ mod tests {
     #[test]
     fn an_address_names_server_container_and_options() {
         let a = Address::parse("ion7:4600/runs/42.h5?token=s3cret&pipeline&deadline=5").unwrap();
-        assert_eq!(a.endpoint, Endpoint::Tcp("ion7".into(), 4600));
+        assert_eq!(a.nodes[0], Endpoint::Tcp("ion7".into(), 4600));
         assert_eq!((a.name.as_str(), a.options.pipeline), ("runs/42.h5", true));
         assert_eq!((a.options.token.as_deref(), a.options.deadline.as_secs()), (Some("s3cret"), 5));
-        assert_eq!(Address::parse("ion7/x").unwrap().endpoint, Endpoint::Tcp("ion7".into(), PORT));
-        assert_eq!(Address::parse("[::1]:9/x").unwrap().endpoint, Endpoint::Tcp("::1".into(), 9));
-        assert_eq!(Address::parse("[::1]/x").unwrap().endpoint, Endpoint::Tcp("::1".into(), PORT));
+        assert_eq!(Address::parse("ion7/x").unwrap().nodes[0], Endpoint::Tcp("ion7".into(), PORT));
+        assert_eq!(Address::parse("[::1]:9/x").unwrap().nodes[0], Endpoint::Tcp("::1".into(), 9));
+        assert_eq!(Address::parse("[::1]/x").unwrap().nodes[0], Endpoint::Tcp("::1".into(), PORT));
         let unix = Address::parse("[unix:/run/h5.sock]/x").unwrap();
-        assert_eq!(unix.endpoint, Endpoint::Unix("/run/h5.sock".into()));
+        assert_eq!(unix.nodes[0], Endpoint::Unix("/run/h5.sock".into()));
+    }
+
+    #[test]
+    fn several_nodes_are_separated_by_commas() {
+        let a = Address::parse("a:1,b,[::1]:2,[unix:/run/h,5]/x,y?node=6").unwrap();
+        let nodes: Vec<String> = a.nodes.iter().map(Endpoint::to_string).collect();
+        assert_eq!(nodes, ["a:1", "b:4555", "::1:2", "[unix:/run/h,5]"]);
+        assert_eq!((a.name.as_str(), a.first_node([0; 16])), ("x,y", 2));
+        for text in ["a,/x", "a,b", "a:1,,b/x", "a,b/x?pipeline=yes"] {
+            assert!(Address::parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

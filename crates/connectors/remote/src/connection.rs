@@ -183,6 +183,10 @@ impl Connection {
             answer.bulk.push(bytes);
         }
         self.receive_buffers(into, answer.failed)?;
+        let is_empty = self.frame.header.buffers == 0;
+        let elements = into.iter().filter(|_| !is_empty).map(|buffer| &buffer[..]);
+        let bulk = answer.bulk.iter().map(Vec::as_slice);
+        self.frame.verify_parts(std::iter::once(&answer.bytes[..]).chain(bulk).chain(elements))?;
         Ok(AnswerHeader { acknowledged: header.acknowledged })
     }
 

@@ -35,6 +35,10 @@ impl RemoteConnector {
         if address.options.root.is_some() && !address.options.direct {
             return Err(Error::invalid("open remote container").with("problem", "root is for h5s+direct://"));
         }
+        if address.nodes.len() > 1 && address.options.direct {
+            let problem = "several nodes have no files that clients see";
+            return Err(Error::unsupported("open remote container").with("problem", problem));
+        }
         if let Some(driver) = &request.access.driver {
             return Err(Error::unsupported("choose driver of remote container").with("driver", driver));
         }
@@ -43,7 +47,8 @@ impl RemoteConnector {
         // Layers that the caller asked for are on the caller's side.
         request.access.stack = None;
         // What is queued goes over another connection, and elements in the file over none: both would come out of order.
-        let starts = !address.options.pipeline && !address.options.direct;
+        // Another node would not know the token of what was started.
+        let starts = !address.options.pipeline && !address.options.direct && address.nodes.len() == 1;
         let container = RemoteContainer::new(Session::open(address, request)?, path, access);
         match starts {
             true => Ok(Arc::new(StartingContainer::new(container))),

@@ -223,8 +223,9 @@ impl Layer for RemoteContainer {
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
-        // Only the caller's resolver knows what its external links lead to.
-        match op.options.expand_external_links && self.access.resolver.is_some() {
+        // Only the caller's resolver knows what its external links lead to. Through several nodes each step is one of its own.
+        let has_nodes = self.client.transport().kept.is_some();
+        match has_nodes || op.options.expand_external_links && self.access.resolver.is_some() {
             true => copy::within(self, op, copy::CopyContext::of(&self.access, &self.path)),
             false => self.client.object_copy(op),
         }

@@ -10,6 +10,8 @@ mod connection;
 mod connector;
 mod container;
 mod direct;
+mod kept;
+mod nodes;
 mod pieces;
 mod placed;
 mod queue;

@@ -1,5 +1,7 @@
 //! One open container of a server: numbers its operations, sends them, and sends them again where a connection broke.
 
+mod locks;
+
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,13 +11,15 @@ use system::clock::Instant;
 use model::{Error, Kind, Result};
 use protocol::frame::{FrameKind, Header};
 use protocol::wire::{self, Answer, OpenRequest, Request, Transport};
-use protocol::{Attach, Begin, Granted, Id, Lock, Renew, Unlock};
-use system::sync::Mutex;
+use protocol::{Attach, Begin, Id};
+use system::sync::{Mutex, RwLock};
 use vol::{Access, Durability, Operation};
 
 use crate::address::{Address, Endpoint, Options};
-use crate::connection::{AnswerHeader, Connection, Failure};
+use crate::connection::{Connection, Failure};
 use crate::direct::Direct;
+use crate::kept::Kept;
+use crate::nodes::Route;
 use crate::queue::Queue;
 
 /// Pauses between attempts grow up to this.
@@ -35,12 +39,16 @@ struct Numbers {
 /// A session with a server.
 #[derive(Debug)]
 pub(crate) struct Session {
-    endpoint: Endpoint,
+    pub(crate) nodes: Vec<Endpoint>,
+    /// The node in use.
+    pub(crate) route: RwLock<Route>,
+    /// What another node must have too, where there are several.
+    pub(crate) kept: Option<Kept>,
     pub(crate) options: Options,
-    request: OpenRequest,
-    /// The number of the session: another one after the server began a new life.
-    id: Mutex<Id>,
-    idle: Mutex<Vec<Connection>>,
+    pub(crate) request: OpenRequest,
+    /// The number of the session: another one after the only server began a new life.
+    pub(crate) id: Mutex<Id>,
+    pub(crate) idle: Mutex<Vec<Connection>>,
     numbers: Mutex<Numbers>,
     /// Something was changed since the last commit.
     changed: AtomicBool,
@@ -72,7 +80,7 @@ pub(crate) fn persist<T>(
 }
 
 /// Returns a silent server used up the time already.
-fn is_fatal(error: &std::io::Error) -> bool {
+pub(crate) fn is_fatal(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as K;
     matches!(error.kind(), K::TimedOut | K::WouldBlock | K::InvalidInput)
 }
@@ -80,21 +88,33 @@ fn is_fatal(error: &std::io::Error) -> bool {
 /// Returns one question that belongs to no session.
 pub(crate) fn ask<V: wire::Wire>(address: &Address, kind: FrameKind, bytes: &[u8]) -> Result<V> {
     let connected = persist(address.options.deadline, |deadline| {
-        Connection::open(&address.endpoint, &address.options, deadline).map_err(at_once(false))
+        let mut outcome = Err(Failure::Lost(std::io::ErrorKind::NotConnected.into()));
+        for node in &address.nodes {
+            outcome = Connection::open(node, &address.options, deadline).map_err(at_once(false));
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
     });
     let asked = connected
         .and_then(|mut connection| connection.ask_bytes(kind, 1, bytes).map_err(Failure::into_error));
-    asked.map_err(|error| error.with("server", &address.endpoint))
+    asked.map_err(|error| error.with("server", shown(&address.nodes)))
+}
+
+/// Returns nodes as a location names them.
+fn shown(nodes: &[Endpoint]) -> String {
+    nodes.iter().map(Endpoint::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// The server was there, and gave the connection up: it may have too many at the moment.
-fn is_cut(error: &std::io::Error) -> bool {
+pub(crate) fn is_cut(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as K;
     matches!(error.kind(), K::UnexpectedEof | K::ConnectionReset | K::ConnectionAborted | K::BrokenPipe)
 }
 
 /// Returns a caller that was never there is not waited for.
-fn at_once(began: bool) -> impl Fn(Failure) -> Failure {
+pub(crate) fn at_once(began: bool) -> impl Fn(Failure) -> Failure {
     move |failure| match failure {
         Failure::Lost(error) if !began && !is_cut(&error) => {
             Failure::Refused(Error::io("connect to server", &error))
@@ -114,12 +134,17 @@ impl Session {
         let writable = request.create.is_some() || request.access.access == Access::Write;
         let Options { direct, root, .. } = &address.options;
         let direct = direct.then(|| Direct::new(&address.name, root.clone(), writable));
+        let id = Id::random();
+        let route = Route { node: address.first_node(id.0), generation: 0 };
+        let kept = (address.nodes.len() > 1).then(|| Kept::new(address.options.kept_bytes_max));
         let session = Session {
             direct,
-            endpoint: address.endpoint,
+            nodes: address.nodes,
+            route: RwLock::new(route),
+            kept,
             options: address.options,
             request,
-            id: Mutex::new(Id::random()),
+            id: Mutex::new(id),
             idle: Mutex::default(),
             numbers: Mutex::default(),
             changed: AtomicBool::new(false),
@@ -127,23 +152,27 @@ impl Session {
             closed: AtomicBool::new(false),
             queue: Mutex::default(),
         };
-        let id = *session.id.lock();
         session.changed.store(session.request.create.is_some(), Ordering::Relaxed);
-        let mut began = false;
-        let connection = persist(session.options.deadline, |deadline| {
-            let connection = Connection::open(&session.endpoint, &session.options, deadline);
-            let mut connection = connection.map_err(at_once(began))?;
-            began = true;
-            session.begin(&mut connection, id, &session.request)?;
-            Ok(connection)
-        })
-        .map_err(|error| error.with("server", &session.endpoint))?;
+        let began = if session.kept.is_some() { session.begin_at_any(id) } else { session.begin_at_one(id) };
+        let connection = began.map_err(|error| error.with("server", shown(&session.nodes)))?;
         session.keep(connection);
         Ok(session)
     }
 
+    fn begin_at_one(&self, id: Id) -> Result<Connection> {
+        let mut began = false;
+        persist(self.options.deadline, |deadline| {
+            let connection = Connection::open(&self.nodes[0], &self.options, deadline);
+            let mut connection = connection.map_err(at_once(began))?;
+            began = true;
+            self.begin(&mut connection, id, &self.request)?;
+            Ok(connection)
+        })
+    }
+
     fn begin(&self, connection: &mut Connection, session: Id, request: &OpenRequest) -> Result<(), Failure> {
-        let begin = (Begin { session, queued: true }, request.clone());
+        let begin = Begin::at_one(session, true);
+        let begin = (begin, request.clone());
         connection.ask::<_, ()>(FrameKind::Open, 0, &begin)?;
         let Some(direct) = &self.direct else { return Ok(()) };
         let answer = connection.ask(FrameKind::Direct, 0, &());
@@ -157,7 +186,7 @@ impl Session {
         self.request.access.durability
     }
 
-    fn keep(&self, connection: Connection) {
+    pub(crate) fn keep(&self, connection: Connection) {
         let mut idle = self.idle.lock();
         if idle.len() < IDLE_MAX {
             idle.push(connection);
@@ -166,7 +195,7 @@ impl Session {
 
     /// Returns a new connection of this session. The number of the last queued operation that was run comes with it.
     pub(crate) fn connect(&self, deadline: Instant) -> Result<(Connection, u64), Failure> {
-        let mut connection = Connection::open(&self.endpoint, &self.options, deadline)?;
+        let mut connection = Connection::open(&self.nodes[0], &self.options, deadline)?;
         let mut id = self.id.lock();
         match connection.ask(FrameKind::Attach, 0, &Attach { session: *id }) {
             Ok(done) => Ok((connection, done)),
@@ -211,7 +240,7 @@ impl Session {
         self.numbers.lock().open.remove(&number);
     }
 
-    fn header(&self, code: Operation) -> Header {
+    pub(crate) fn header(&self, code: Operation) -> Header {
         let sequence = self.number();
         let acknowledged = self.numbers.lock().open.first().copied().unwrap_or(sequence);
         // Numbers of operations are below 128.
@@ -262,6 +291,9 @@ impl Session {
 
     /// Waits for the answer of an operation on any connection.
     fn run(&self, request: &mut Request<'_>, answer: &mut Answer) -> Result<()> {
+        if let Some(kept) = &self.kept {
+            return self.run_at_nodes(kept, request, answer);
+        }
         let code = request.code;
         let header = self.header(code);
         let done = persist(self.options.deadline, |deadline| {
@@ -307,52 +339,6 @@ impl Session {
         done?;
         self.note(code, answer.failed);
         Ok(())
-    }
-}
-
-impl Session {
-    /// Asks for shared locks on datasets, and where their elements lie.
-    pub(crate) fn lock_datasets(&self, wanted: &Lock) -> Result<Granted> {
-        let (bytes, write) = (wire::to_bytes(wanted)?, wanted.write);
-        let mut answer = Answer::new();
-        let ask = |connection: &mut Connection, answer: &mut Answer| -> Result<AnswerHeader, Failure> {
-            if write {
-                self.check_lost(Operation::dataset_write).map_err(Failure::Refused)?;
-            }
-            connection.exchange(FrameKind::Lock, 0, &bytes, answer)
-        };
-        let mut queue = self.queue.lock();
-        if queue.is_empty() {
-            drop(queue);
-            persist(self.options.deadline, |deadline| self.attempt(deadline, |c| ask(c, &mut answer)))?;
-        } else {
-            // What is queued may make the datasets.
-            let attempt = |deadline| queue.attempt(self, deadline, |c| ask(c, &mut answer));
-            persist(self.options.deadline, attempt)?;
-        }
-        answer.check()?;
-        if write {
-            self.note(Operation::dataset_write, false);
-        }
-        wire::from_bytes(&answer.bytes)
-    }
-
-    /// Asks for more time for a lock.
-    pub(crate) fn renew_lock(&self, number: u64) -> Result<()> {
-        let bytes = wire::to_bytes(&Renew { lock: number })?;
-        let mut answer = Answer::new();
-        persist(self.options.deadline, |deadline| {
-            self.attempt(deadline, |connection| connection.exchange(FrameKind::Renew, 0, &bytes, &mut answer))
-        })?;
-        answer.check()
-    }
-
-    /// Gives a lock back, and does not wait for it. Never behind what is queued: that may wait for the lock.
-    pub(crate) fn unlock(&self, number: u64, patience: Duration) -> Result<()> {
-        let bytes = wire::to_bytes(&Unlock { lock: number })?;
-        persist(patience.min(self.options.deadline), |deadline| {
-            self.attempt(deadline, |connection| connection.tell(FrameKind::Unlock, &bytes))
-        })
     }
 }
 

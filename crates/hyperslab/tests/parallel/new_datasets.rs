@@ -112,12 +112,16 @@ fn ranks_see_all_links_whenever_they_look() {
     for (n, low) in [LibVersion::Earliest, LibVersion::V18, LibVersion::LATEST].into_iter().enumerate() {
         for ranks in [2, 3, 5] {
             for seed in 0..4 {
-                let (seed, scratch) = (seed * 10 + n as u64, Scratch::new(&format!("links-{n}-{ranks}-{seed}")));
+                let (seed, scratch) =
+                    (seed * 10 + n as u64, Scratch::new(&format!("links-{n}-{ranks}-{seed}")));
                 let done = on_ranks(ranks, |comm| program(&comm, &scratch, seed, low));
                 for (rank, done) in done.into_iter().enumerate() {
                     done.unwrap_or_else(|e| panic!("seed {seed}, rank {rank} of {ranks}, {low:?}: {e}"));
                 }
-                others_agree(&scratch, "f.visititems(lambda n, o: o[...] if isinstance(o, h5py.Dataset) else None)");
+                others_agree(
+                    &scratch,
+                    "f.visititems(lambda n, o: o[...] if isinstance(o, h5py.Dataset) else None)",
+                );
             }
         }
     }
@@ -149,7 +153,10 @@ fn what_rank_0_reads_changes_nothing_for_others() {
         assert_eq!(file.dataset("d199")?.read_raw::<i32>()?, [199; 4]);
         Ok(())
     });
-    others_agree(&scratch, "assert len(f) == 300 and all((f[f'd{n:03}'][...] == n).all() for n in range(200))");
+    others_agree(
+        &scratch,
+        "assert len(f) == 300 and all((f[f'd{n:03}'][...] == n).all() for n in range(200))",
+    );
 }
 
 /// A dataset is told of in a few hundred bytes, however many links its group has.

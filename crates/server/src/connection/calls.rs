@@ -96,7 +96,7 @@ impl<'a> Connection<'a> {
                 let request = Request { code, arguments: &self.frame.arguments, bulk, into: Vec::new() };
                 // Those that came together have one turn: it costs as much as a small one.
                 let _turn = before.is_none().then(|| self.shared.turns.take(&self.party));
-                session.queue(header.sequence, request);
+                session.queue(header, request);
             }
         }
         let now = Instant::now();
@@ -124,6 +124,9 @@ impl<'a> Connection<'a> {
                 Err(refused)
             }
         };
+        if received.is_ok() {
+            self.frame.verify(slices(&self.bulk, self.frame.bulk_lengths()))?;
+        }
         let sum = bytes + (self.frame.arguments.len() + frame::HEADER_BYTES) as u64;
         self.shared.metrics.bytes_received.fetch_add(sum, Relaxed);
         Ok(received)

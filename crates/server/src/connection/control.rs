@@ -29,6 +29,7 @@ impl<'a> Connection<'a> {
         if !self.frame.lengths.is_empty() {
             return Err(frame::broken("bulk where none belongs"));
         }
+        self.frame.verify([])?;
         let arguments = std::mem::take(&mut self.frame.arguments);
         let answered = self.control(header.kind, &arguments);
         self.frame.arguments = arguments;
@@ -103,6 +104,7 @@ impl<'a> Connection<'a> {
         if !self.frame.lengths.is_empty() {
             return Err(frame::broken("bulk where none belongs"));
         }
+        self.frame.verify([])?;
         let unlock: Unlock =
             wire::from_bytes(&self.frame.arguments).map_err(|_| frame::broken("a lock without a number"))?;
         let session = self.session().map_err(|_| frame::broken("a lock without a session"))?;

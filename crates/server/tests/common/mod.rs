@@ -5,12 +5,15 @@ pub(crate) mod raw;
 
 use std::sync::Arc;
 
-use hyperslab_server::{Auth, Config, Server};
+use hyperslab_server::{Auth, Config, Listen, Server};
 use model::datatype::ByteOrder;
 use model::properties::{DatasetCreate, Layout};
 use model::{Dataspace, Datatype, Token};
 pub(crate) use testkit::Folder;
-use vol::{Container, LinkLocation, OpDatasetCreate, OpGroupCreate, Registry, Result};
+use vol::{
+    Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, LinkLocation, OpDatasetCreate,
+    OpGroupCreate, Registry, Result,
+};
 
 /// What servers stand on.
 pub(crate) fn storage() -> Registry {
@@ -75,4 +78,56 @@ pub(crate) fn chunked(
 /// A group to be.
 pub(crate) fn group(parent: Token, name: &str) -> OpGroupCreate {
     OpGroupCreate { place: Some(LinkLocation::new(parent, name)), ..OpGroupCreate::default() }
+}
+
+/// Object stores in memory, which all servers of a registry share.
+#[derive(Debug, Default)]
+struct SharedConnector(object::ObjectConnector);
+
+impl Connector for SharedConnector {
+    fn info(&self) -> ConnectorInfo {
+        self.0.info()
+    }
+
+    fn is_concurrent(&self, _engine: Option<&str>) -> bool {
+        true
+    }
+
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        self.0.create(op)
+    }
+
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        self.0.open(op)
+    }
+
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        self.0.delete(op)
+    }
+
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        self.0.is_accessible(op)
+    }
+}
+
+/// What nodes stand on: one registry for all of them.
+pub(crate) fn shared_storage() -> Registry {
+    let mut registry = Registry::new();
+    registry.register(Arc::new(SharedConnector::default())).expect("object");
+    registry
+}
+
+/// A node in front of such storage.
+pub(crate) fn node(storage: &Registry) -> Config {
+    let stack = Some("object+memory:".into());
+    Config { stack, root: None, auth: Auth::Off, ..Config::local(storage.clone(), "") }
+}
+
+/// Returns the location of a container that all these servers have.
+pub(crate) fn location_of(nodes: &[&Server], name: &str) -> String {
+    let address = |server: &&Server| match server.listen() {
+        Listen::Tcp(address) => address.to_string(),
+        Listen::Unix(path) => format!("[unix:{}]", path.display()),
+    };
+    format!("h5s://{}/{name}", nodes.iter().map(address).collect::<Vec<_>>().join(","))
 }

@@ -19,6 +19,8 @@ pub(crate) enum Trouble {
     Delay,
     /// Passes nothing on after so many bytes, and never ends.
     Silence { bytes: u64 },
+    /// Flips a bit after so many bytes of requests or answers, of the first connections only.
+    Flip { bytes: u64, of_answers: bool },
 }
 
 pub(crate) struct Proxy {
@@ -72,17 +74,37 @@ fn pass(client: TcpStream, server: TcpStream, trouble: Trouble, number: u64, bro
         Trouble::Cut { bytes } => (bytes << number.min(10), u64::MAX),
         Trouble::Truncate { bytes } => (u64::MAX, bytes << number.min(10)),
         Trouble::Silence { bytes } => (u64::MAX, bytes),
-        Trouble::Delay => (u64::MAX, u64::MAX),
+        Trouble::Delay | Trouble::Flip { .. } => (u64::MAX, u64::MAX),
+    };
+    let flip = |answers| match trouble {
+        Trouble::Flip { bytes, of_answers } if number < FLIPPED && of_answers == answers => bytes,
+        _ => u64::MAX,
     };
     let silent = matches!(trouble, Trouble::Silence { .. });
     let slow = matches!(trouble, Trouble::Delay);
     let (Ok(from_client), Ok(to_server)) = (client.try_clone(), server.try_clone()) else { return };
     let (first, second) = (broken.clone(), broken.clone());
-    std::thread::spawn(move || copy(from_client, to_server, up, silent, slow, &first));
-    std::thread::spawn(move || copy(server, client, down, silent, slow, &second));
+    let up = Direction { bytes: up, flip: flip(false), silent, slow };
+    let down = Direction { bytes: down, flip: flip(true), silent, slow };
+    std::thread::spawn(move || copy(from_client, to_server, up, &first));
+    std::thread::spawn(move || copy(server, client, down, &second));
 }
 
-fn copy(mut from: TcpStream, mut to: TcpStream, bytes: u64, silent: bool, slow: bool, broken: &AtomicU64) {
+/// Connections whose bits are flipped.
+const FLIPPED: u64 = 4;
+
+/// What happens to the bytes of one direction.
+#[derive(Clone, Copy)]
+struct Direction {
+    bytes: u64,
+    flip: u64,
+    silent: bool,
+    slow: bool,
+}
+
+fn copy(mut from: TcpStream, mut to: TcpStream, what: Direction, broken: &AtomicU64) {
+    let Direction { bytes, flip, silent, slow } = what;
+    let mut passed = 0;
     let (mut left, mut buffer, mut piece) = (bytes, vec![0; 8192], if slow { 1 } else { 8192 });
     loop {
         let most = piece.min(left.min(8192) as usize);
@@ -95,7 +117,14 @@ fn copy(mut from: TcpStream, mut to: TcpStream, bytes: u64, silent: bool, slow: 
             }
             return;
         }
-        match from.read(&mut buffer[..most]) {
+        let read = from.read(&mut buffer[..most]);
+        let count = *read.as_ref().unwrap_or(&0) as u64;
+        if (passed..passed + count).contains(&flip) {
+            broken.fetch_add(1, Ordering::SeqCst);
+            buffer[(flip - passed) as usize] ^= 1;
+        }
+        passed += count;
+        match read {
             Ok(count) if count > 0 && to.write_all(&buffer[..count]).is_ok() => {
                 left -= count as u64;
                 piece = if slow { piece % 8191 + 3 } else { piece };

@@ -46,7 +46,7 @@ impl Raw {
     pub(crate) fn open(&mut self, name: &str, access: &FileAccess, queued: bool) -> Result<Id> {
         let opening = OpenRequest::open(&ContainerOpen::new(name, access));
         let session = Id::random();
-        self.ask(FrameKind::Open, &(Begin { session, queued }, opening)).map(|_| session)
+        self.ask(FrameKind::Open, &(Begin::at_one(session, queued), opening)).map(|_| session)
     }
 
     /// A message, and the bytes that answer it.

@@ -35,7 +35,7 @@ impl Raw {
         let hello = Hello { version: VERSION, wire_version: wire::VERSION, token: None };
         assert!(raw.ask(FrameKind::Hello, &hello));
         let opening = OpenRequest::open(&ContainerOpen::new(name, access));
-        assert!(raw.ask(FrameKind::Open, &(Begin { session: Id::random(), queued: false }, opening)));
+        assert!(raw.ask(FrameKind::Open, &(Begin::at_one(Id::random(), false), opening)));
         raw
     }
 

@@ -78,6 +78,68 @@ fn delayed_bytes_arrive() {
     survives(Trouble::Delay, "");
 }
 
+/// The value of a counter of the server.
+fn counted(server: &Server, name: &str) -> u64 {
+    let metrics = server.metrics();
+    let start = format!("hyperslab_{name} ");
+    metrics.lines().find_map(|line| line.strip_prefix(&start)).unwrap().parse().unwrap()
+}
+
+/// Elements arrive as they were sent though a bit flips on the way.
+fn survives_flipped_bits(of_answers: bool) -> (Server, Proxy) {
+    let server = Server::start(&in_memory()).unwrap();
+    let proxy = Proxy::start(server.listen(), Trouble::Flip { bytes: 300_000, of_answers }).unwrap();
+    let location = proxy.location("a?connections=4");
+    let container = clients().create(&location, &FileCreate::default(), &FileAccess::write(), true).unwrap();
+    let data = crate::common::bytes_dataset(&*container, "data", 16 << 20).unwrap();
+    let bytes: Vec<u8> = (0..16u32 << 20).map(|n| (n * 7) as u8).collect();
+    container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &bytes }]).unwrap();
+    let mut back = vec![0; bytes.len()];
+    let mut read = [OpRead { dataset: data, selection: &Selection::All, into: &mut back }];
+    container.dataset_read(&mut read).unwrap();
+    assert!(back == bytes);
+    container.close().unwrap();
+    assert!(proxy.broken() > 0, "no bit was flipped");
+    (server, proxy)
+}
+
+#[test]
+fn bits_of_requests_that_flip_are_noticed_and_sent_again() {
+    let (server, proxy) = survives_flipped_bits(false);
+    assert_eq!(counted(&server, "checksums_wrong_total"), proxy.broken());
+    assert_eq!(counted(&server, "refusals_total"), 0, "it is no fault of the client");
+}
+
+#[test]
+fn bits_of_answers_that_flip_are_noticed_and_sent_again() {
+    survives_flipped_bits(true);
+}
+
+#[test]
+fn small_requests_do_not_wait_behind_bulk() {
+    let server = Server::start(&in_memory()).unwrap();
+    // Every connection falls silent in the middle of the bulk.
+    let proxy = Proxy::start(server.listen(), Trouble::Silence { bytes: 1_500_000 }).unwrap();
+    let location = proxy.location("a?deadline=5");
+    let container = clients().create(&location, &FileCreate::default(), &FileAccess::write(), true).unwrap();
+    let data = crate::common::bytes_dataset(&*container, "data", 16 << 20).unwrap();
+    std::thread::scope(|scope| {
+        let bulk = scope.spawn(|| {
+            let mut back = vec![0; 16 << 20];
+            let mut read = [OpRead { dataset: data, selection: &Selection::All, into: &mut back }];
+            container.dataset_read(&mut read)
+        });
+        while proxy.broken() == 0 {
+            std::thread::yield_now();
+        }
+        for _ in 0..100 {
+            container.object_info(data).unwrap();
+        }
+        assert!(!bulk.is_finished(), "they were answered while the bulk was under way");
+        assert_eq!(bulk.join().unwrap().unwrap_err().kind(), Kind::Io);
+    });
+}
+
 #[test]
 fn a_silent_server_is_given_up_at_the_deadline() {
     let server = Server::start(&in_memory()).unwrap();

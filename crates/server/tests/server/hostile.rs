@@ -67,7 +67,7 @@ fn opened(server: &Server, name: &str) -> TcpStream {
     assert_eq!(hello(&mut socket, None), Some(true));
     let access = FileAccess::read();
     let opening = OpenRequest::open(&ContainerOpen::new(name, &access));
-    let begin = Begin { session: Id::random(), queued: false };
+    let begin = Begin::at_one(Id::random(), false);
     assert_eq!(ask(&mut socket, FrameKind::Open, &(begin, opening)), Some(true));
     socket
 }
@@ -148,7 +148,7 @@ fn an_answer_that_nobody_reads_ends_the_connection_and_nobody_else_waits() {
     assert_eq!(hello(&mut socket, None), Some(true));
     let access = FileAccess::read();
     let opening = OpenRequest::open(&ContainerOpen::new("large", &access));
-    let begin = Begin { session: Id::random(), queued: false };
+    let begin = Begin::at_one(Id::random(), false);
     assert_eq!(ask(&mut socket, FrameKind::Open, &(begin, opening)), Some(true));
     let header = Header { code: Operation::dataset_read.number() as u16, ..Header::new(FrameKind::Call, 2) };
     let mut arguments = 1u32.to_le_bytes().to_vec();
@@ -249,7 +249,7 @@ fn a_session_belongs_to_who_began_it() {
     let server = Server::start(&Config { auth, ..Config::local(storage(), folder.path()) }).unwrap();
     create(&server, "runs/a.h5?token=annannannannannann").unwrap().close().unwrap();
     let session = Id::random();
-    let (access, begin) = (FileAccess::write(), Begin { session, queued: false });
+    let (access, begin) = (FileAccess::write(), Begin::at_one(session, false));
     let opening = OpenRequest::open(&ContainerOpen::new("runs/a.h5", &access));
     let mut ann = connect(&server);
     assert_eq!(hello(&mut ann, Some("annannannannannann")), Some(true));
@@ -290,7 +290,7 @@ fn drivers_are_not_the_clients_choice() {
     let mut socket = connect(&server);
     assert_eq!(hello(&mut socket, None), Some(true));
     let opening = OpenRequest::open(&ContainerOpen::new("a.h5", &access));
-    let begin = Begin { session: Id::random(), queued: false };
+    let begin = Begin::at_one(Id::random(), false);
     assert_eq!(ask(&mut socket, FrameKind::Open, &(begin, opening)), Some(false));
 }
 

@@ -17,6 +17,8 @@ mod faults;
 mod full_disk;
 mod hostile;
 mod namespaces;
+mod nodes;
+mod nodes_ceph;
 mod parallel;
 mod queue;
 mod rights;

@@ -16,7 +16,7 @@ fn registry(comm: &Arc<dyn Comm>) -> Registry {
     clients().with_connectors(|connector| parallel::shared_connector(connector, comm.clone()))
 }
 
-fn on_ranks<T: Send>(program: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
+pub(crate) fn on_ranks<T: Send>(program: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let program = &program;
         let ranks = comm::threads(RANKS).into_iter().map(|comm| scope.spawn(move || program(Arc::new(comm))));
@@ -25,7 +25,7 @@ fn on_ranks<T: Send>(program: impl Fn(Arc<dyn Comm>) -> T + Sync) -> Vec<T> {
     })
 }
 
-fn write(comm: &Arc<dyn Comm>, location: &str) -> Result<()> {
+pub(crate) fn write(comm: &Arc<dyn Comm>, location: &str) -> Result<()> {
     let rank = comm.rank() as u64;
     let access = FileAccess::write();
     let container = registry(comm).create(location, &FileCreate::default(), &access, true)?;
@@ -35,6 +35,10 @@ fn write(comm: &Arc<dyn Comm>, location: &str) -> Result<()> {
     let values = [rank as u8 + 1; 10];
     let together = container.collective().expect("several processes have it open");
     together.write_all(&[OpWrite { dataset: data, selection: &own, from: &values }])?;
+    if protocol::has_several_nodes(location.trim_start_matches("h5s://")) {
+        // Each rank may have another server: a commit shows what was written to the others.
+        container.commit(Durability::Full)?;
+    }
     let mut all = [0; 10 * RANKS];
     together.read_all(&mut [OpRead { dataset: data, selection: &Selection::All, into: &mut all }])?;
     assert_eq!(all.map(usize::from), std::array::from_fn(|n| n / 10 + 1));
@@ -44,7 +48,7 @@ fn write(comm: &Arc<dyn Comm>, location: &str) -> Result<()> {
     container.close()
 }
 
-fn check(location: &str) -> Result<()> {
+pub(crate) fn check(location: &str) -> Result<()> {
     let container = clients().open(location, &FileAccess::read())?;
     let found = container.lookup(&OpLookup {
         from: container.info()?.root,
@@ -69,6 +73,16 @@ fn ranks_write_one_container_behind_a_server() {
         on_ranks(|comm| write(&comm, &location)).into_iter().for_each(|done| done.unwrap());
         check(&location).unwrap();
     }
+}
+
+#[test]
+fn ranks_write_one_container_through_several_nodes() {
+    let storage = crate::common::shared_storage();
+    let servers: Vec<Server> =
+        (0..2).map(|_| Server::start(&crate::common::node(&storage)).unwrap()).collect();
+    let location = crate::common::location_of(&[&servers[0], &servers[1]], "shared");
+    on_ranks(|comm| write(&comm, &location)).into_iter().for_each(|done| done.unwrap());
+    check(&location).unwrap();
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn create(client: &mut Raw, name: &str) -> Result<()> {
         truncate: true,
         ..ContainerCreate::new(name, &create, &access)
     });
-    client.ask(FrameKind::Open, &(Begin { session: Id::random(), queued: false }, opening)).map(drop)
+    client.ask(FrameKind::Open, &(Begin::at_one(Id::random(), false), opening)).map(drop)
 }
 
 /// Whether it was allowed: whatever else went wrong came later.

@@ -161,7 +161,7 @@ fn wanted(args: &[String]) -> Result<Wanted> {
         Auth::Made if no_auth || has_certificates => wanted.config.auth = Auth::Off,
         _ => {}
     }
-    if wanted.config.split_stack().1.as_deref() == Some("memory") {
+    if wanted.config.is_without_folder() {
         wanted.config.root = None;
     }
     Ok(wanted)

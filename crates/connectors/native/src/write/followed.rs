@@ -95,9 +95,9 @@ impl Writer {
     /// Returns what a link to each of these objects changes, of which nothing but the links is missing.
     pub(crate) fn changes_of_links(&mut self, links: &[(LinkLocation, Token)]) -> Result<Changes> {
         self.storage.begin_following()?;
-        links.iter().try_for_each(|(place, token)| {
-            self.objects.insert_link(place, LinkTarget::Hard(*token))
-        })?;
+        links
+            .iter()
+            .try_for_each(|(place, token)| self.objects.insert_link(place, LinkTarget::Hard(*token)))?;
         self.serialize_all()?;
         self.storage.changes()
     }
