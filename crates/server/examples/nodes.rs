@@ -47,7 +47,7 @@ impl Connector for Slow {
         self.0.info()
     }
 
-    fn is_concurrent(&self, _engine: Option<&str>) -> bool {
+    fn is_concurrent(&self, _engine: Option<&str>, _registry: &Registry) -> bool {
         true
     }
 

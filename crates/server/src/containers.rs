@@ -83,7 +83,7 @@ pub(crate) struct Containers {
 /// Returns whether several servers may stand in front of a store.
 fn is_concurrent(registry: &Registry, stand: &Stand) -> bool {
     let connector = registry.by_name(&stand.connector);
-    connector.is_ok_and(|connector| connector.is_concurrent(stand.engine.as_deref()))
+    connector.is_ok_and(|connector| connector.is_concurrent(stand.engine.as_deref(), registry))
 }
 
 /// A store that was not reached yet is asked by opening the container.

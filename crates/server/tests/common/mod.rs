@@ -89,7 +89,7 @@ impl Connector for SharedConnector {
         self.0.info()
     }
 
-    fn is_concurrent(&self, _engine: Option<&str>) -> bool {
+    fn is_concurrent(&self, _engine: Option<&str>, _registry: &Registry) -> bool {
         true
     }
 
