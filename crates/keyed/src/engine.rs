@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ::objects::{Engine, Place, Pool, memory};
+use ::objects::{ContainerLocation, Engine, Pool, memory};
 use model::{Error, Result};
 use system::sync::{Mutex, MutexGuard};
 use vol::Registry;
@@ -43,9 +43,9 @@ pub fn register_engine(registry: &mut Registry, name: &str, engine: Arc<dyn Engi
 
 /// Where a container is, on an engine that a location names.
 #[derive(Debug)]
-pub struct EnginePlace {
+pub struct EngineLocation {
     /// The pool, and the name of the container there.
-    pub place: Place,
+    pub place: ContainerLocation,
     /// Whether other processes may write at the same time.
     pub is_concurrent: bool,
     /// How the container is created.
@@ -89,12 +89,16 @@ impl Options {
     }
 }
 
-impl EnginePlace {
-    fn new(engine: &str, place: Place, is_concurrent: bool) -> Self {
+impl EngineLocation {
+    fn new(engine: &str, place: ContainerLocation, is_concurrent: bool) -> Self {
         // The same key on two engines is not the same container, and a name may be another engine in another registry.
         let pool = Arc::as_ptr(&place.pool).cast::<()>();
         let key = format!("{engine}:{} of pool {pool:p}", place.key);
-        EnginePlace { place: Place { key, ..place }, is_concurrent, options: Options::default() }
+        EngineLocation {
+            place: ContainerLocation { key, ..place },
+            is_concurrent,
+            options: Options::default(),
+        }
     }
 }
 
@@ -131,27 +135,27 @@ impl EnginePools {
     ///
     /// # Errors
     /// Returns `Unsupported` if there is no such engine.
-    pub fn place(&self, registry: &Registry, engine: &str, path: &str) -> Result<EnginePlace> {
+    pub fn place(&self, registry: &Registry, engine: &str, path: &str) -> Result<EngineLocation> {
         let (path, options) = Options::take(path)?;
-        Ok(EnginePlace { options, ..self.place_of(registry, engine, &path)? })
+        Ok(EngineLocation { options, ..self.place_of(registry, engine, &path)? })
     }
 
-    fn place_of(&self, registry: &Registry, engine: &str, path: &str) -> Result<EnginePlace> {
+    fn place_of(&self, registry: &Registry, engine: &str, path: &str) -> Result<EngineLocation> {
         match engine {
             MEMORY => Ok(self.in_memory(path)),
             RADOS => self.in_cluster(path),
             other => {
                 let engine = registered(registry, other).ok_or_else(|| unknown(registry, other))?;
-                let place = engine.place(path).during("find container")?;
-                Ok(EnginePlace::new(other, place, engine.is_concurrent()))
+                let place = engine.location(path).during("find container")?;
+                Ok(EngineLocation::new(other, place, engine.is_concurrent()))
             }
         }
     }
 
     /// Returns where a container is in memory.
-    pub fn in_memory(&self, path: &str) -> EnginePlace {
+    pub fn in_memory(&self, path: &str) -> EngineLocation {
         let (name, key) = (path.to_owned(), path.to_owned());
-        EnginePlace::new(MEMORY, Place { pool: self.memory.clone(), name, key }, false)
+        EngineLocation::new(MEMORY, ContainerLocation { pool: self.memory.clone(), name, key }, false)
     }
 }
 
@@ -161,7 +165,7 @@ impl EnginePools {
         self.clusters.lock()
     }
 
-    fn in_cluster(&self, path: &str) -> Result<EnginePlace> {
+    fn in_cluster(&self, path: &str) -> Result<EngineLocation> {
         let place = ClusterPath::parse(path)?;
         let known = self.clusters().get(&place.key()).cloned();
         let pool = match known {
@@ -174,7 +178,7 @@ impl EnginePools {
     }
 
     /// Returns where a container is on a cluster that there is a connection to: no other cluster is looked for.
-    pub fn in_known_cluster(&self, path: &str) -> Option<EnginePlace> {
+    pub fn in_known_cluster(&self, path: &str) -> Option<EngineLocation> {
         let place = ClusterPath::parse(path).ok()?;
         let pool = self.clusters().get(&place.key())?.clone();
         Some(place.on(pool))
@@ -206,9 +210,9 @@ impl<'p> ClusterPath<'p> {
         format!("{}?conf={}", self.pool, self.conf.unwrap_or_default())
     }
 
-    fn on(&self, pool: Arc<dyn Pool>) -> EnginePlace {
+    fn on(&self, pool: Arc<dyn Pool>) -> EngineLocation {
         let key = format!("{} {}", self.key(), self.name);
-        EnginePlace::new(RADOS, Place { pool, name: self.name.to_owned(), key }, true)
+        EngineLocation::new(RADOS, ContainerLocation { pool, name: self.name.to_owned(), key }, true)
     }
 }
 

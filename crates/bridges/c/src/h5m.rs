@@ -345,3 +345,28 @@ api! { MAP:
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_iteration_goes_on_after_the_key_that_it_visited_last() {
+        let map = MapState::default();
+        assert_eq!(map.start(0), (0, None));
+        *map.reached.lock() = Some((3, b"key".to_vec()));
+        assert_eq!(map.start(3), (0, Some(b"key".to_vec())));
+        // Another position is counted from the first key.
+        assert_eq!(map.start(2), (2, None));
+        assert_eq!(map.start(0), (0, None));
+    }
+
+    #[test]
+    fn hints_say_how_many_keys_a_page_has() {
+        let map = MapState::default();
+        assert_eq!(map.pages(), MapAccess { key_prefetch: 16 << 10, key_alloc_bytes: 1 << 20 });
+        let hints = MapAccessValues { key_prefetch: 5, key_alloc_bytes: 7, ..MapAccessValues::default() };
+        let _ = map.access.set(hints);
+        assert_eq!(map.pages(), MapAccess { key_prefetch: 5, key_alloc_bytes: 7 });
+    }
+}

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use iod_storage::{Mode, Service};
-use keyed::engine::{EMBEDDED, EnginePlace, EnginePools, MEMORY, Options};
+use keyed::engine::{EMBEDDED, EngineLocation, EnginePools, MEMORY, Options};
 use keyed::{During, Engines, Location};
 use model::properties::FileCreate;
 use model::text::to_path;
@@ -63,8 +63,8 @@ impl Default for IodEngines {
     }
 }
 
-impl From<EnginePlace> for IodLocation {
-    fn from(found: EnginePlace) -> Self {
+impl From<EngineLocation> for IodLocation {
+    fn from(found: EngineLocation) -> Self {
         let place = found.place;
         IodLocation { service: Service::pool(place.pool), name: place.name, key: place.key }
     }

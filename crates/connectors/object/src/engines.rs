@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use keyed::engine::{self, EMBEDDED, EnginePlace, EnginePools, Options};
+use keyed::engine::{self, EMBEDDED, EngineLocation, EnginePools, Options};
 use keyed::{During, Engines, Location};
 use model::properties::FileCreate;
 use model::text::{from_path, to_path};
@@ -85,9 +85,9 @@ const ALONE: &str = "/";
 /// The end of the UUIDs of containers in folders: other storage on the same engine has another.
 const MARK: &[u8; 6] = b"object";
 
-impl From<EnginePlace> for ObjectLocation {
-    fn from(found: EnginePlace) -> Self {
-        let EnginePlace { place, is_concurrent, options } = found;
+impl From<EngineLocation> for ObjectLocation {
+    fn from(found: EngineLocation) -> Self {
+        let EngineLocation { place, is_concurrent, options } = found;
         let id = ContainerId::from_name(&place.name);
         ObjectLocation { pool: place.pool, id, key: place.key, is_concurrent, folder: None, options }
     }

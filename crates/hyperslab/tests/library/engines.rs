@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hyperslab::extend::storage::{
-    ContainerId, Engine, Error, Mode, ObjectId, Place, Pool, Store, dkeys_with_prefix, memory, strict,
+    ContainerId, ContainerLocation, Engine, Error, Mode, ObjectId, Pool, Store, dkeys_with_prefix, memory,
+    strict,
 };
 use hyperslab::extend::{Registry, register_engine};
 use hyperslab::extensions::{ObjectClassOf, SetObjectClass};
@@ -100,10 +101,10 @@ fn containers_live_on_an_engine_of_the_program() -> Result<()> {
 struct Pools(BTreeMap<&'static str, Arc<dyn Pool>>);
 
 impl Engine for Pools {
-    fn place(&self, path: &str) -> std::result::Result<Place, Error> {
+    fn location(&self, path: &str) -> std::result::Result<ContainerLocation, Error> {
         let (pool, name) = path.split_once('/').unwrap_or((path, ""));
         let found = self.0.get(pool).ok_or_else(|| Error::NotFound(format!("there is no pool {pool}")))?;
-        Ok(Place { pool: found.clone(), name: name.to_owned(), key: path.to_owned() })
+        Ok(ContainerLocation { pool: found.clone(), name: name.to_owned(), key: path.to_owned() })
     }
 }
 

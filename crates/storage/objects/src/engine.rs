@@ -7,7 +7,7 @@ use crate::{Pool, Result};
 
 /// Where a container is.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ContainerLocation {
     /// The pool.
     pub pool: Arc<dyn Pool>,
     /// The name of the container in the pool. Its UUID is a hash of that.
@@ -23,7 +23,7 @@ pub trait Engine: Send + Sync + Debug {
     ///
     /// # Errors
     /// Returns `NotFound` if the path names no pool of this engine.
-    fn place(&self, path: &str) -> Result<Place>;
+    fn location(&self, path: &str) -> Result<ContainerLocation>;
 
     /// Returns whether several processes may write to a container at the same time: updates with
     /// [conditions](crate::Condition) are decided where the data is, and [`Store::refresh`](crate::Store::refresh) shows what

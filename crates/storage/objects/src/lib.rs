@@ -38,7 +38,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use class::ObjectClass;
-pub use engine::{Engine, Place};
+pub use engine::{ContainerLocation, Engine};
 pub use error::{Error, Result};
 pub use id::{ContainerId, ObjectId};
 pub use page::{Anchor, Page, akeys_with_prefix, dkeys_with_prefix};

@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::{
-    Anchor, Change, Condition, ContainerId, Engine, Error, Fetch, Mode, ObjectId, Page, Phase, Place, Pool,
-    Result, Size, Store, Update, memory,
+    Anchor, Change, Condition, ContainerId, ContainerLocation, Engine, Error, Fetch, Mode, ObjectId, Page,
+    Phase, Pool, Result, Size, Store, Update, memory,
 };
 
 /// Returns a pool of its own: no other caller sees its containers, and they go with its last handle.
@@ -30,8 +30,8 @@ pub fn engine() -> Arc<dyn Engine> {
 struct StrictEngine(Arc<dyn Pool>);
 
 impl Engine for StrictEngine {
-    fn place(&self, path: &str) -> Result<Place> {
-        Ok(Place { pool: self.0.clone(), name: path.to_owned(), key: path.to_owned() })
+    fn location(&self, path: &str) -> Result<ContainerLocation> {
+        Ok(ContainerLocation { pool: self.0.clone(), name: path.to_owned(), key: path.to_owned() })
     }
 
     /// Handles of one process are as good as several processes.
