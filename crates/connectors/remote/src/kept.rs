@@ -46,14 +46,14 @@ struct KeptState {
 
 /// What a session has at its node that another one must have too.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptChanges {
     bytes_max: u64,
     state: Mutex<KeptState>,
 }
 
-impl Kept {
+impl KeptChanges {
     pub(crate) fn new(bytes_max: u64) -> Self {
-        Kept { bytes_max, state: Mutex::default() }
+        KeptChanges { bytes_max, state: Mutex::default() }
     }
 
     /// Returns whether there is no space for a change: what is there must be stored first.
@@ -147,7 +147,7 @@ mod tests {
         Request { code: Operation::dataset_write, arguments: &[], bulk: vec![bytes], into: Vec::new() }
     }
 
-    fn numbers(kept: &Kept) -> Vec<u64> {
+    fn numbers(kept: &KeptChanges) -> Vec<u64> {
         let mut numbers = Vec::new();
         let done = kept.each(|change| {
             numbers.push(change.number);
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_was_answered_before_a_commit_was_sent_goes_with_its_answer() {
-        let kept = Kept::new(1000);
+        let kept = KeptChanges::new(1000);
         for number in 1..=3 {
             kept.keep(number, &write(b"value"));
         }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn one_change_has_space_however_large_it_is() {
-        let kept = Kept::new(1000);
+        let kept = KeptChanges::new(1000);
         let large = vec![0; 5000];
         assert!(!kept.is_full_for(&write(&large)));
         kept.keep(1, &write(&large));
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn objects_are_held_as_often_as_they_were_retained() {
-        let (kept, token) = (Kept::new(0), [7; 16]);
+        let (kept, token) = (KeptChanges::new(0), [7; 16]);
         kept.held(Operation::retain, &token);
         kept.held(Operation::retain, &token);
         kept.held(Operation::release, &token);

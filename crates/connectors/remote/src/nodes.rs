@@ -1,6 +1,6 @@
 //! Several nodes: a session has one of them, and goes on at the next one when that dies.
 //!
-//! The number of the session stays the same. The next node makes again what is kept ([`Kept`]), in its order, before anything
+//! The number of the session stays the same. The next node makes again what is kept ([`KeptChanges`]), in its order, before anything
 //! else goes there; operations without an answer are sent again by those who wait for them, under the same numbers, and the
 //! node finds out what became of them.
 
@@ -14,7 +14,7 @@ use system::clock::Instant;
 use vol::{Durability, Operation};
 
 use crate::connection::{Connection, Failure};
-use crate::kept::{Kept, KeptChange};
+use crate::kept::{KeptChange, KeptChanges};
 use crate::session::{Session, is_cut, persist};
 
 /// The node that a session has.
@@ -93,7 +93,7 @@ impl Session {
     /// Runs an operation at the node that the session has, or at the next ones.
     pub(crate) fn run_at_nodes(
         &self,
-        kept: &Kept,
+        kept: &KeptChanges,
         request: &mut Request<'_>,
         answer: &mut Answer,
     ) -> Result<()> {
@@ -118,7 +118,7 @@ impl Session {
 
     fn attempt_at_nodes(
         &self,
-        kept: &Kept,
+        kept: &KeptChanges,
         header: Header,
         request: &mut Request<'_>,
         answer: &mut Answer,
@@ -193,7 +193,7 @@ impl Session {
     }
 
     /// Goes on at another node, unless someone did it already. No operation is under way meanwhile.
-    fn go_on(&self, kept: &Kept, left: Route, gone: &Gone) -> Result<(), Failure> {
+    fn go_on(&self, kept: &KeptChanges, left: Route, gone: &Gone) -> Result<(), Failure> {
         let mut route = self.route.write();
         if route.generation != left.generation {
             return Ok(());
@@ -223,7 +223,7 @@ impl Session {
     }
 
     /// Opens the container at another node and makes what is kept again.
-    fn take_over(&self, kept: &Kept, node: usize) -> Result<Connection, Failure> {
+    fn take_over(&self, kept: &KeptChanges, node: usize) -> Result<Connection, Failure> {
         let deadline = Instant::now() + self.options.deadline;
         let mut connection = Connection::open(&self.nodes[node], &self.options, deadline)?;
         let request = OpenRequest { create: None, truncate: false, ..self.request.clone() };
@@ -269,7 +269,7 @@ impl Session {
     }
 
     /// Commits, because there is no space for more changes that are not stored.
-    fn store_kept(&self, kept: &Kept) -> Result<()> {
+    fn store_kept(&self, kept: &KeptChanges) -> Result<()> {
         let arguments = wire::to_bytes(&Durability::Full)?;
         let code = Operation::commit;
         let mut request = Request { code, arguments: &arguments, bulk: Vec::new(), into: Vec::new() };
@@ -282,7 +282,7 @@ impl Session {
 }
 
 /// Notes what an answer means for what is kept, before the session can go on at another node.
-fn settle(kept: &Kept, number: u64, sent: u64, request: &Request<'_>, answer: &Answer) {
+fn settle(kept: &KeptChanges, number: u64, sent: u64, request: &Request<'_>, answer: &Answer) {
     let code = request.code;
     if is_kept(code) {
         kept.answered(number, answer.failed);

@@ -18,7 +18,7 @@ use vol::{Access, Durability, Operation};
 use crate::address::{Address, Endpoint, Options};
 use crate::connection::{Connection, Failure};
 use crate::direct::Direct;
-use crate::kept::Kept;
+use crate::kept::KeptChanges;
 use crate::nodes::Route;
 use crate::queue::Queue;
 
@@ -43,7 +43,7 @@ pub(crate) struct Session {
     /// The node in use.
     pub(crate) route: RwLock<Route>,
     /// What another node must have too, where there are several.
-    pub(crate) kept: Option<Kept>,
+    pub(crate) kept: Option<KeptChanges>,
     pub(crate) options: Options,
     pub(crate) request: OpenRequest,
     /// The number of the session: another one after the only server began a new life.
@@ -136,7 +136,7 @@ impl Session {
         let direct = direct.then(|| Direct::new(&address.name, root.clone(), writable));
         let id = Id::random();
         let route = Route { node: address.first_node(id.0), generation: 0 };
-        let kept = (address.nodes.len() > 1).then(|| Kept::new(address.options.kept_bytes_max));
+        let kept = (address.nodes.len() > 1).then(|| KeptChanges::new(address.options.kept_bytes_max));
         let session = Session {
             direct,
             nodes: address.nodes,

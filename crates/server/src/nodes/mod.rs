@@ -9,6 +9,8 @@ mod changes;
 mod intent;
 mod journal;
 mod recover;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
