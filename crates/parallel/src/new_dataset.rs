@@ -21,7 +21,8 @@ impl Group {
         let _turn = self.turn.write();
         let hash = hash_of(wire::to_bytes(op)?);
         let links = self.has_linked.swap(false, Ordering::Relaxed);
-        let (call, wishes) = (Call::Operation(Operation::dataset_create), Wishes { links, ..Wishes::default() });
+        let (call, wishes) =
+            (Call::Operation(Operation::dataset_create), Wishes { links, ..Wishes::default() });
         let (handed, wishes) = self.begin_with(call, hash, Ok(()), wishes)?;
         let said = self.ranks.first_does(|| {
             let created = handed.and_then(|()| of_first(self.container().dataset_create(op)));
@@ -43,7 +44,8 @@ impl Group {
             _ => None,
         };
         // Also what failed may have changed something.
-        let changes = new.map_or_else(|| Ok((true, self.replica.changes()?)), |changes| Ok((false, changes)))?;
+        let changes =
+            new.map_or_else(|| Ok((true, self.replica.changes()?)), |changes| Ok((false, changes)))?;
         Ok(match created {
             Ok(token) => (changes, (token, None)),
             Err(error) => (changes, (Token::default(), Some(error))),

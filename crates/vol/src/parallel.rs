@@ -11,7 +11,9 @@ use std::sync::Arc;
 use model::heap::Heap;
 use model::{Error, Result, Selection, Token};
 
-use crate::{Container, ContainerCreate, ContainerOpen, LinkLocation, OpPlacement, OpRead, OpWrite, Placement};
+use crate::{
+    Container, ContainerCreate, ContainerOpen, LinkLocation, OpPlacement, OpRead, OpWrite, Placement,
+};
 
 /// Whether a transfer of elements is made by one process, or by all that have the container open together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -220,7 +220,9 @@ impl ObjectCache {
 
     /// Writes an object that was just made. Returns its header if that says all of it.
     pub(super) fn write_new(&mut self, at: Address, storage: &mut Storage) -> Result<Option<Vec<u8>>> {
-        let Some(cached) = self.objects.get_mut(&at).filter(|cached| cached.is_dirty) else { return Ok(None) };
+        let Some(cached) = self.objects.get_mut(&at).filter(|cached| cached.is_dirty) else {
+            return Ok(None);
+        };
         let mut writing = Writing { reader: &self.reader, storage, cache: &mut self.parts };
         let done = cached.serialize_new(&mut writing);
         self.reader.forget(at);
