@@ -15,6 +15,7 @@ use super::{Changes, FollowedFile, LinkedFile};
 use crate::connector::{ContainerFile, open_file};
 use crate::container::NativeContainer;
 use crate::gate::Scope;
+use crate::txn::Staged;
 
 pub(crate) struct Follower {
     file: Arc<FollowedFile>,
@@ -38,11 +39,14 @@ impl Follower {
         Ok(Arc::new(Follower { file, native, container, path, access, registered, unlinked }))
     }
 
-    /// Returns what the leader will have changed when links lead to these datasets, at addresses of this process's own.
-    fn link(&self, links: &[(LinkLocation, Token)], file: Handle) -> Result<Changes> {
+    /// Makes links to these datasets, at addresses of this process's own. Returns what was written to fresh space, and the changes.
+    fn link(&self, links: &[(LinkLocation, Token)]) -> Result<(Staged, Changes)> {
         let access = FileAccess { access: Access::Write, metadata_cache_log: None, ..self.access.clone() };
-        let native = open_file(unshared(file), &self.path, &access, &self.registered)?;
-        native.change(Scope::All, |writer| writer.changes_of_links(links))
+        let file = Arc::new(LinkedFile::new(self.file.clone()));
+        let native = open_file(unshared(file.clone()), &self.path, &access, &self.registered)?;
+        let changes = native.change(Scope::All, |writer| writer.changes_of_links(links))?;
+        // A container that is dropped writes to space that was fresh.
+        Ok((file.take(), changes))
     }
 }
 
@@ -95,9 +99,8 @@ impl Replica for Follower {
     }
 
     fn link_new(&self) -> Result<()> {
-        let file = Arc::new(LinkedFile::new(self.file.clone()));
-        let changes = self.link(&self.unlinked.lock(), file.clone())?;
-        self.file.set_linked(file.take(), &changes)?;
+        let (written, changes) = self.link(&self.unlinked.lock())?;
+        self.file.set_linked(written, &changes)?;
         self.native.forget_all(self.file.end())
     }
 

@@ -22,12 +22,14 @@ pub(super) struct RecentSpace {
     pub(super) ranges: Vec<Range<u64>>,
     /// A commit has what was recent before.
     pub(super) is_committed: bool,
+    /// Space was given up, which may be used again while followers still read there what they were told of.
+    pub(super) has_freed: bool,
 }
 
 impl Storage {
     /// From now on followers are told what changes.
     pub(crate) fn begin_following(&mut self) -> Result<()> {
-        self.followed = Some(RecentSpace { ranges: Vec::new(), is_committed: true });
+        self.followed = Some(RecentSpace { is_committed: true, ..RecentSpace::default() });
         self.store().begin_following()
     }
 
@@ -71,10 +73,11 @@ impl Storage {
         Ok(Changes { is_anew: false, is_committed: false, end, reserved, recent, pieces })
     }
 
-    /// Returns whether followers can be told of a new object by itself. Where the file says what space is free, they would take
-    /// for their own what this process has used meanwhile.
+    /// Returns whether followers can be told of a new object by itself: nothing of it lies where they still read something else.
+    /// Where the file says what space is free, they would take for their own links what this process has used meanwhile.
     fn may_tell_of_new(&self) -> bool {
-        self.account.is_none() && self.followed.as_ref().is_some_and(|told| !told.is_committed)
+        let told = self.followed.as_ref().filter(|_| self.account.is_none());
+        told.is_some_and(|told| !told.is_committed && !told.has_freed)
     }
 }
 

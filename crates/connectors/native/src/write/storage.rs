@@ -173,6 +173,7 @@ impl Storage {
     fn give_back(&mut self, at: Address, len: u64, used: Use) {
         // A reader that looks on may still be there.
         if !self.allocator.is_swmr {
+            self.followed.iter_mut().for_each(|followed| followed.has_freed = true);
             self.transaction.store.note_freed(at, len);
             self.allocator.release(at, len, used);
         }
@@ -250,7 +251,7 @@ impl Storage {
         let commit = transaction.seal(space, durability)?;
         space.seal(commit.number());
         if let Some(followed) = &mut self.followed {
-            *followed = RecentSpace { ranges: Vec::new(), is_committed: true };
+            *followed = RecentSpace { is_committed: true, ..RecentSpace::default() };
         }
         let number = commit.number();
         self.copied.extend(self.journal.drain(..).map(|(at, len)| (number, at, len)));
