@@ -18,6 +18,7 @@ pub(crate) const USAGE: &str = "\
 usage: hyperslab serve [OPTIONS]
   --root DIR              containers are under this folder (.)
   --vol STACK             layers over every container; a last part with a colon is the connector: \"stats | raw:\"
+                          object+rados:POOL/ are the containers of a pool, for any number of servers
   --listen ADDR           127.0.0.1:4555; unix:/path is a socket of this machine
   --http ADDR             containers over HTTP, for browsers and programs, with /healthz and /metrics; beyond this
                           machine without --tokens, only these two
