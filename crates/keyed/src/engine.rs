@@ -4,10 +4,10 @@
 //! use hyperslab_keyed::engine::register_engine;
 //! use hyperslab_keyed::storage::strict;
 //!
-//! let mut registry = hyperslab_vol::Registry::new();
+//! let mut registry = vol::Registry::new();
 //! register_engine(&mut registry, "hash", strict::engine())?;
 //! // Now `object+hash:run` is a container of this engine.
-//! # Ok::<(), hyperslab_vol::Error>(())
+//! # Ok::<(), vol::Error>(())
 //! ```
 
 use std::collections::HashMap;
