@@ -10,6 +10,7 @@ use files::DataKind;
 use model::Result;
 
 use super::object_cache::ObjectCache;
+use super::parts::Writing;
 use super::storage::Storage;
 use crate::format::shared::SharedIndex;
 use crate::format::shared_list::{MessageLocation, SharedRecord, decode_list, encode_list, list_bytes};
@@ -27,44 +28,34 @@ impl ObjectCache {
     /// Brings the indexes up to date, as part of the next commit.
     pub(super) fn update_shared_indexes(&mut self, storage: &mut Storage) -> Result<()> {
         if !self.unindexed.is_empty() {
-            storage.take_out(&self.unindexed, &self.reader)?;
+            let mut writing = Writing { reader: &self.reader, storage, cache: &mut self.parts };
+            writing.take_out(&self.unindexed)?;
             self.unindexed.clear();
         }
         Ok(())
     }
 }
 
-impl Storage {
+impl Writing<'_> {
     /// Takes the messages of headers that changed or are gone out of the indexes.
-    fn take_out(&mut self, gone: &BTreeSet<Address>, reader: &Reader) -> Result<()> {
-        for (number, mut index) in reader.shared.indexes().into_iter().enumerate() {
-            self.take_out_of(&mut index, &|record| is_kept(record, gone), reader)?;
-            write_shared_table(self, reader, number, index)?;
+    fn take_out(&mut self, gone: &BTreeSet<Address>) -> Result<()> {
+        for (number, mut index) in self.reader.shared.indexes().into_iter().enumerate() {
+            let (mut records, blocks) = shared_records(&index, self.reader)?;
+            let count = records.len();
+            records.retain(|record| is_kept(record, gone));
+            if records.len() < count {
+                self.replace_shared_index(&mut index, &records, blocks)?;
+                self.write_shared_table(number, index)?;
+            }
         }
         Ok(())
     }
 
-    /// Takes records out of one index.
-    fn take_out_of(
-        &mut self,
-        index: &mut SharedIndex,
-        is_kept: &dyn Fn(&SharedRecord) -> bool,
-        reader: &Reader,
-    ) -> Result<()> {
-        let (mut records, blocks) = shared_records(index, reader)?;
-        let count = records.len();
-        records.retain(is_kept);
-        match records.len() == count {
-            true => Ok(()),
-            false => self.replace_shared_index(index, &records, blocks, reader),
-        }
-    }
-
     /// Makes a list of a tree that has few messages. An index without messages goes, and its heap.
-    pub(super) fn shrink_shared_index(&mut self, index: &mut SharedIndex, reader: &Reader) -> Result<()> {
+    pub(super) fn shrink_shared_index(&mut self, index: &mut SharedIndex) -> Result<()> {
         if index.messages == 0 || (index.is_tree && index.messages < index.tree_min) {
-            let (records, blocks) = shared_records(index, reader)?;
-            self.replace_shared_index(index, &records, blocks, reader)?;
+            let (records, blocks) = shared_records(index, self.reader)?;
+            self.replace_shared_index(index, &records, blocks)?;
         }
         Ok(())
     }
@@ -75,25 +66,40 @@ impl Storage {
         index: &mut SharedIndex,
         records: &[SharedRecord],
         blocks: Ranges,
-        reader: &Reader,
     ) -> Result<()> {
-        blocks.into_iter().for_each(|(at, len)| self.release(at, len));
+        self.release(blocks);
+        let storage = &mut *self.storage;
         index.messages = u16::try_from(records.len()).unwrap_or(u16::MAX);
         if records.is_empty() {
             if let Some(heap) = index.heap.take() {
-                let blocks = fractal_heap::open(reader, heap)?.blocks()?;
-                blocks.into_iter().for_each(|(at, len)| self.release(at, len));
+                // Another one may be there soon.
+                self.cache.forget(heap);
+                self.release(fractal_heap::open(self.reader, heap)?.blocks()?);
             }
             (index.index, index.is_tree) = (None, false);
         } else if index.is_tree && index.messages >= index.tree_min {
             let encoded =
-                records.iter().map(|record| record.encode(self.sizes)).collect::<Result<Vec<_>>>()?;
-            let record_bytes = SharedRecord::bytes(self.sizes) as u16;
-            index.index = Some(self.build_btree2_of(TREE_KIND, TREE_NODE_BYTES, record_bytes, &encoded)?);
+                records.iter().map(|record| record.encode(storage.sizes)).collect::<Result<Vec<_>>>()?;
+            let record_bytes = SharedRecord::bytes(storage.sizes) as u16;
+            index.index =
+                Some(storage.build_btree2_of(TREE_KIND, TREE_NODE_BYTES, record_bytes, &encoded)?);
         } else {
-            let at = self.allocate(list_bytes(index.list_max, self.sizes), DataKind::ObjectHeader);
-            self.write(at, &encode_list(records, index.list_max, self.sizes)?)?;
+            let at = storage.allocate(list_bytes(index.list_max, storage.sizes), DataKind::ObjectHeader);
+            storage.write(at, &encode_list(records, index.list_max, storage.sizes)?)?;
             (index.index, index.is_tree) = (Some(at), false);
+        }
+        Ok(())
+    }
+
+    /// Replaces one index in the table, if it changed.
+    pub(super) fn write_shared_table(&mut self, number: usize, index: SharedIndex) -> Result<()> {
+        let shared = &self.reader.shared;
+        let (Some(at), mut indexes) = (shared.address(), shared.indexes()) else { return Ok(()) };
+        if let Some(there) = indexes.get_mut(number).filter(|there| **there != index) {
+            *there = index;
+            let table = encode::shared::table(&indexes, self.storage.sizes)?;
+            self.storage.write_in_turn(at, &table, PublishOrder::First)?;
+            shared.set(indexes);
         }
         Ok(())
     }
@@ -113,22 +119,6 @@ fn shared_records(index: &SharedIndex, reader: &Reader) -> Result<(Vec<SharedRec
     let len = list_bytes(index.list_max, sizes);
     let block = reader.store.block(at, len, "shared message list")?;
     Ok((decode_list(&block, index.messages, sizes)?, vec![(at, len)]))
-}
-
-/// Replaces one index in the table, if it changed.
-pub(super) fn write_shared_table(
-    storage: &mut Storage,
-    reader: &Reader,
-    number: usize,
-    index: SharedIndex,
-) -> Result<()> {
-    let (Some(at), mut indexes) = (reader.shared.address(), reader.shared.indexes()) else { return Ok(()) };
-    if let Some(there) = indexes.get_mut(number).filter(|there| **there != index) {
-        *there = index;
-        storage.write_in_turn(at, &encode::shared::table(&indexes, storage.sizes)?, PublishOrder::First)?;
-        reader.shared.set(indexes);
-    }
-    Ok(())
 }
 
 /// Returns whether a message is where the record says.

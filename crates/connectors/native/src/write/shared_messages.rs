@@ -9,7 +9,7 @@ use files::DataKind;
 use model::{Error, Result};
 
 use super::parts::Writing;
-use super::shared_index::{TREE_KIND, TREE_NODE_BYTES, write_shared_table};
+use super::shared_index::{TREE_KIND, TREE_NODE_BYTES};
 use super::storage::Storage;
 use crate::format::Address;
 use crate::format::encode::fractal_heap::Client;
@@ -92,7 +92,7 @@ impl Writing<'_> {
             }
             None => self.add(&mut index, heap, &sought)?,
         };
-        write_shared_table(self.storage, self.reader, number, index)?;
+        self.write_shared_table(number, index)?;
         Ok(Some(SharedAt::Heap(id)))
     }
 
@@ -104,22 +104,19 @@ impl Writing<'_> {
         let sought = Sought::new(message, &body);
         match self.find(&index, heap, &sought)?.map(|record| record.place) {
             Some(MessageLocation::Heap { references: 0 | 1, id }) => {
-                self.remove(&mut index, heap, &sought)?;
+                self.change(&mut index, heap, &sought, None)?;
                 self.with_heap(heap, |heap, storage| {
                     heap.remove(storage, &id)?;
                     heap.finish(storage)
                 })?;
-                if index.messages == 0 {
-                    self.cache.forget(heap);
-                }
-                self.storage.shrink_shared_index(&mut index, self.reader)?;
+                self.shrink_shared_index(&mut index)?;
             }
             Some(MessageLocation::Heap { references, id }) => {
                 self.replace(&index, heap, &sought, references - 1, id)?;
             }
             _ => return Ok(()),
         }
-        write_shared_table(self.storage, self.reader, number, index)
+        self.write_shared_table(number, index)
     }
 
     /// Returns an index with a heap, and where that is.
@@ -198,11 +195,6 @@ impl Writing<'_> {
             })?,
         }
         Ok(id)
-    }
-
-    /// Takes a message's record out of the index.
-    fn remove(&mut self, index: &mut SharedIndex, heap: Address, sought: &Sought<'_>) -> Result<()> {
-        self.change(index, heap, sought, None)
     }
 
     /// Replaces a record that is there, or takes it out.

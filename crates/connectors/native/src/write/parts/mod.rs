@@ -114,7 +114,7 @@ impl Writing<'_> {
         Ok(done)
     }
 
-    fn release(&mut self, blocks: Ranges) {
+    pub(super) fn release(&mut self, blocks: Ranges) {
         blocks.into_iter().for_each(|(at, len)| self.storage.release(at, len));
     }
 }
