@@ -37,6 +37,37 @@ pub(crate) fn first_key(after: Option<&Anchor>) -> &[u8] {
     after.map_or(&[], |anchor| &anchor.0)
 }
 
+/// The methods of a [`Store`] that finds keys in byte order: its pages are made of `dkeys` and `akeys`.
+macro_rules! list_in_order {
+    () => {
+        fn list_dkeys(
+            &self,
+            object: $crate::ObjectId,
+            after: Option<&$crate::Anchor>,
+            count_max: usize,
+        ) -> $crate::Result<$crate::Page<Vec<u8>>> {
+            let keys = self.dkeys(object, $crate::page::first_key(after), count_max)?;
+            Ok($crate::Page::in_order(keys, count_max))
+        }
+
+        fn list_akeys(
+            &self,
+            object: $crate::ObjectId,
+            dkey: &[u8],
+            after: Option<&$crate::Anchor>,
+            count_max: usize,
+        ) -> $crate::Result<$crate::Page<Vec<u8>>> {
+            let keys = self.akeys(object, dkey, $crate::page::first_key(after), count_max)?;
+            Ok($crate::Page::in_order(keys, count_max))
+        }
+
+        fn is_ordered(&self) -> bool {
+            true
+        }
+    };
+}
+pub(crate) use list_in_order;
+
 /// Returns the object that an anchor of [`Page::of_objects`] names.
 pub(crate) fn last_object(after: Option<&Anchor>) -> Result<Option<ObjectId>> {
     let decoded = |anchor: &Anchor| anchor.0.as_slice().try_into().map(ObjectId::from_bytes);

@@ -9,7 +9,7 @@ use super::shared::Shared;
 use super::{key, listing};
 use crate::layout::reader::LastBlock;
 use crate::layout::value::Value;
-use crate::page::{first_key, last_object};
+use crate::page::{last_object, list_in_order};
 use crate::{Anchor, Change, Error, Fetch, Mode, ObjectId, Page, Phase, Result, Size, Store, Update, check};
 
 /// Below this a second thread takes longer to begin than it saves.
@@ -180,33 +180,12 @@ impl Store for EmbeddedStore {
         listing::akeys(&self.shared.view(), object, dkey, from, count_max)
     }
 
-    fn list_dkeys(
-        &self,
-        object: ObjectId,
-        after: Option<&Anchor>,
-        count_max: usize,
-    ) -> Result<Page<Vec<u8>>> {
-        Ok(Page::in_order(self.dkeys(object, first_key(after), count_max)?, count_max))
-    }
-
-    fn list_akeys(
-        &self,
-        object: ObjectId,
-        dkey: &[u8],
-        after: Option<&Anchor>,
-        count_max: usize,
-    ) -> Result<Page<Vec<u8>>> {
-        Ok(Page::in_order(self.akeys(object, dkey, first_key(after), count_max)?, count_max))
-    }
+    list_in_order!();
 
     fn list_objects(&self, after: Option<&Anchor>, count_max: usize) -> Result<Page<ObjectId>> {
         let after = last_object(after)?;
         let found = listing::objects(&self.shared.view(), after, count_max)?;
         Ok(Page::of_objects(found, count_max))
-    }
-
-    fn is_ordered(&self) -> bool {
-        true
     }
 
     fn flush(&self) -> Result<()> {

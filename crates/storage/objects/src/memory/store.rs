@@ -9,7 +9,7 @@ use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::records::Records;
 use crate::check::{self, Before, Shape};
-use crate::page::{first_key, last_object};
+use crate::page::{last_object, list_in_order};
 use crate::{Anchor, Change, Error, Fetch, Mode, ObjectId, Page, Phase, Result, Size, Store, Update};
 
 /// The content of an akey.
@@ -220,24 +220,7 @@ impl Store for MemoryStore {
         Ok(akeys(&objects, object, dkey).map_or_else(Vec::new, |akeys| page(akeys, from, count_max)))
     }
 
-    fn list_dkeys(
-        &self,
-        object: ObjectId,
-        after: Option<&Anchor>,
-        count_max: usize,
-    ) -> Result<Page<Vec<u8>>> {
-        Ok(Page::in_order(self.dkeys(object, first_key(after), count_max)?, count_max))
-    }
-
-    fn list_akeys(
-        &self,
-        object: ObjectId,
-        dkey: &[u8],
-        after: Option<&Anchor>,
-        count_max: usize,
-    ) -> Result<Page<Vec<u8>>> {
-        Ok(Page::in_order(self.akeys(object, dkey, first_key(after), count_max)?, count_max))
-    }
+    list_in_order!();
 
     fn list_objects(&self, after: Option<&Anchor>, count_max: usize) -> Result<Page<ObjectId>> {
         let after = last_object(after)?;
@@ -246,10 +229,6 @@ impl Store for MemoryStore {
         let held = objects.range((after, Bound::Unbounded)).filter(|(_, dkeys)| !dkeys.is_empty());
         let found = held.take(count_max).map(|(id, _)| *id).collect();
         Ok(Page::of_objects(found, count_max))
-    }
-
-    fn is_ordered(&self) -> bool {
-        true
     }
 
     fn flush(&self) -> Result<()> {
