@@ -133,7 +133,8 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> LazyCache<K, V, W> {
 
     /// Returns whether nothing is kept, or was since there is a cache.
     pub(crate) fn is_empty(&self) -> bool {
-        self.cache.get().is_none() && self.few.read().is_empty()
+        // The list first, here too: it is empty from the moment on when what it held is in the cache.
+        self.few.read().is_empty() && self.cache.get().is_none()
     }
 
     pub(crate) fn clear(&self) {
@@ -162,6 +163,24 @@ mod tests {
         assert_eq!((cache.get(&1), cache.get(&2)), (Some("one"), None));
         cache.remove(&1);
         assert_eq!(cache.get(&1), None);
+    }
+
+    #[test]
+    fn what_moves_from_the_list_to_the_cache_is_never_missed() {
+        for _ in 0..20_000 {
+            let cache = LazyCache::new(100, UnitWeighter);
+            (0..FEW).for_each(|n| cache.insert(n, n));
+            let begin = std::sync::Barrier::new(2);
+            let seen_empty = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    begin.wait();
+                    cache.insert(FEW, FEW);
+                });
+                begin.wait();
+                (0..50).any(|_| cache.is_empty())
+            });
+            assert!(!seen_empty);
+        }
     }
 
     #[test]
