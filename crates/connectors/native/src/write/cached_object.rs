@@ -220,7 +220,10 @@ impl CachedObject {
         self.is_dirty = true;
         match self.messages.iter_mut().find(|m| m.kind == kind) {
             Some(message) => {
-                self.unshared.extend(Some(message.clone()).filter(Message::is_shared));
+                // Copied only where it is needed: extents change with every row that is appended.
+                if message.is_shared() {
+                    self.unshared.push(message.clone());
+                }
                 (message.flags, message.body) = (flags, body);
             }
             None => self.messages.push(Message { kind, flags, creation_order: None, body }),
