@@ -76,7 +76,6 @@ impl Object {
             Object::PropertyList(list) => crate::h5p::close_list(id, &list),
             Object::PropertyClass(class) => crate::h5p::close_class(&class),
             Object::User(kind, object) => crate::h5i::free_user_object(kind, object),
-            Object::EventSet(set) => crate::h5es::close_set(&set),
             _ => Ok(()),
         }
     }

@@ -115,6 +115,18 @@ pub fn clear() {
 }
 
 impl Stack {
+    /// Returns a stack with the failure of an exported function.
+    pub fn of(function: &str, major: Major, failure: &Failure) -> Self {
+        let mut stack = Stack::new();
+        stack.push_failure(function, major, failure);
+        stack
+    }
+
+    fn push_failure(&mut self, function: &str, major: Major, failure: &Failure) {
+        let major = failure.major.unwrap_or(major);
+        self.push(record(function, major, failure.minor, Cow::Borrowed(&failure.text)));
+    }
+
     /// Adds a record.
     pub fn push(&mut self, record: impl Into<Arc<Record>>) {
         if self.paused == 0 && self.records.len() < RECORDS_MAX {
@@ -144,8 +156,7 @@ fn record(function: &str, major: Major, minor: Minor, text: Cow<'_, str>) -> Rec
 
 /// Records the failure of an exported function.
 pub fn push_failure(function: &str, major: Major, failure: &Failure) {
-    let major = failure.major.unwrap_or(major);
-    with(|stack| stack.push(record(function, major, failure.minor, Cow::Borrowed(&failure.text))));
+    with(|stack| stack.push_failure(function, major, failure));
 }
 
 /// Prints the stack as the program wants it, after a function failed.

@@ -1,30 +1,30 @@
 //! H5ES: event sets, and the functions that put operations into them.
 //!
-//! An operation runs when it is called, so it has ended when it is inserted. What failed stays in the set, with its error
-//! stack, until the program takes it.
+//! In a container with the layer `async` an operation goes on in the background, and is in progress until it is waited for;
+//! in any other it has ended when it is inserted. What failed stays in the set, with its error stack, until the program takes
+//! it.
 
 mod functions;
+mod set;
 
-use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::Duration;
 
+use hyperslab::asynchronous::requests;
 use system::sync::Mutex;
 
 use crate::api;
 use crate::arguments::{Opaque, Out, Text, Values};
+use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{H5ES_NONE, allocate_text, free, herr_t, hid_t};
 use crate::handles::Object;
 use crate::ids;
 use crate::stack::{self, Stack};
 
-/// `H5ES_status_t`
-mod status {
-    use std::ffi::c_int;
-    pub(super) const SUCCEED: c_int = 1;
-    pub(super) const FAIL: c_int = 3;
-}
+pub use set::EventSet;
+use set::{CallSite, Failed, Inserted};
 
 /// `H5ES_op_info_t`
 #[repr(C)]
@@ -61,49 +61,11 @@ type InsertFunction = Option<unsafe extern "C" fn(*const H5ES_op_info_t, *mut c_
 type CompleteFunction =
     Option<unsafe extern "C" fn(*const H5ES_op_info_t, c_int, hid_t, *mut c_void) -> c_int>;
 
-/// An operation that failed.
-#[derive(Debug)]
-struct Failed {
-    function: CString,
-    site: CallSite,
-    number: u64,
-    inserted_ns: u64,
-    stack: Stack,
-}
-
-/// Where a program called a function.
-#[derive(Debug, Clone)]
-struct CallSite {
-    file: CString,
-    function: CString,
-    line: c_uint,
-}
-
-#[derive(Debug, Default)]
-struct EventSetState {
-    count: u64,
-    failed: Vec<Failed>,
-    on_insert: Option<(InsertFunction, Opaque)>,
-    on_complete: Option<(CompleteFunction, Opaque)>,
-}
-
-/// An event set.
-#[derive(Debug, Default)]
-pub struct EventSet(Mutex<EventSetState>);
-
-pub(crate) fn close_set(_set: &EventSet) -> Fallible<()> {
-    Ok(())
-}
-
 fn set(id: hid_t) -> Fallible<Arc<EventSet>> {
     ids::get(id, "an event set", |object| match object {
         Object::EventSet(set) => Some(set.clone()),
         _ => None,
     })
-}
-
-fn now_ns() -> u64 {
-    system::clock::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// Runs an operation and inserts it into a set. Without a set, the operation is the call itself.
@@ -113,56 +75,14 @@ pub(crate) fn run<R: Copy + PartialOrd + Default>(
     name: &str,
     operation: impl FnOnce() -> R,
 ) -> R {
-    let answer = operation();
-    if id == H5ES_NONE {
-        return answer;
-    }
+    // A set that is none leaves the operation what it is without one: there is nowhere to tell how it ended.
+    let Ok(set) = set(id) else { return operation() };
+    let (answer, requests) = requests(operation);
     let text = |text: Text| stack::c_text(&text.optional().unwrap_or_default());
     let site = CallSite { file: text(file), function: text(function), line };
-    let is_failed = answer < R::default();
-    // A set that is none makes the operation fail that ran: there is nowhere to tell it.
-    if let Ok(set) = set(id) {
-        insert(&set, name, site, is_failed);
-    }
+    let failed = (answer < R::default()).then(|| stack::with(|stack| stack.clone()));
+    set.insert(Inserted::new(name, site), requests, failed);
     answer
-}
-
-fn insert(set: &EventSet, name: &str, site: CallSite, is_failed: bool) {
-    let function = stack::c_text(name);
-    let errors = stack::with(|stack| stack.clone());
-    let (number, on_insert, on_complete) = {
-        let mut state = set.0.lock();
-        state.count += 1;
-        (state.count, state.on_insert, state.on_complete)
-    };
-    let info = H5ES_op_info_t {
-        api_name: function.as_ptr(),
-        api_args: std::ptr::null_mut(),
-        app_file_name: site.file.as_ptr(),
-        app_func_name: site.function.as_ptr(),
-        app_line_num: site.line,
-        op_ins_count: number,
-        op_ins_ts: now_ns(),
-        op_exec_ts: 0,
-        op_exec_time: 0,
-    };
-    if let Some((Some(function), data)) = on_insert {
-        // SAFETY: the info lives until the function returns; the program gave function and data together.
-        unsafe { function(&raw const info, data.0) };
-    }
-    if let Some((Some(function), data)) = on_complete {
-        let (status, stack) = match is_failed {
-            true => (status::FAIL, register_stack(errors.clone())),
-            false => (status::SUCCEED, -1),
-        };
-        // SAFETY: as above.
-        unsafe { function(&raw const info, status, stack, data.0) };
-        let _ = ids::remove(stack);
-    }
-    if is_failed {
-        let failed = Failed { function, site, number, inserted_ns: info.op_ins_ts, stack: errors };
-        set.0.lock().failed.push(failed);
-    }
 }
 
 fn register_stack(stack: Stack) -> hid_t {
@@ -170,14 +90,15 @@ fn register_stack(stack: Stack) -> hid_t {
 }
 
 fn err_info(failed: Failed) -> H5ES_err_info_t {
+    let Inserted { function, site, number, time_ns } = failed.inserted;
     H5ES_err_info_t {
-        api_name: allocate_text(failed.function.as_bytes()),
+        api_name: allocate_text(function.as_bytes()),
         api_args: allocate_text(b""),
-        app_file_name: allocate_text(failed.site.file.as_bytes()),
-        app_func_name: allocate_text(failed.site.function.as_bytes()),
-        app_line_num: failed.site.line,
-        op_ins_count: failed.number,
-        op_ins_ts: failed.inserted_ns,
+        app_file_name: allocate_text(site.file.as_bytes()),
+        app_func_name: allocate_text(site.function.as_bytes()),
+        app_line_num: site.line,
+        op_ins_count: number,
+        op_ins_ts: time_ns,
         op_exec_ts: 0,
         op_exec_time: 0,
         err_stack_id: register_stack(failed.stack),
@@ -190,24 +111,30 @@ api! { EVENTSET:
         Ok(ids::register(Object::EventSet(Arc::new(EventSet::default()))))
     }
 
-    /// Waits for the operations of a set: all have ended.
-    fn H5ESwait(id: hid_t, _timeout: u64, in_progress: Out<usize>, has_failed: Out<bool>) -> herr_t {
+    /// Waits until the operations of a set have ended or one has failed, for so many nanoseconds at most.
+    fn H5ESwait(id: hid_t, timeout: u64, in_progress: Out<usize>, has_failed: Out<bool>) -> herr_t {
         if id == H5ES_NONE {
             return Ok(());
         }
         let set = set(id)?;
-        in_progress.put_required(0, "num_in_progress")?;
-        has_failed.put_required(!set.0.lock().failed.is_empty(), "err_occurred")
+        in_progress.check("num_in_progress")?;
+        has_failed.check("err_occurred")?;
+        set.wait(Duration::from_nanos(timeout));
+        in_progress.put_required(set.in_progress(), "num_in_progress")?;
+        has_failed.put_required(set.failures() > 0, "err_occurred")
     }
 
-    /// Cancels the operations of a set: all have ended.
+    /// Takes back the operations of a set that have not begun.
     fn H5EScancel(id: hid_t, not_cancelled: Out<usize>, has_failed: Out<bool>) -> herr_t {
         if id == H5ES_NONE {
             return Ok(());
         }
         let set = set(id)?;
-        not_cancelled.put_required(0, "num_not_canceled")?;
-        has_failed.put_required(!set.0.lock().failed.is_empty(), "err_occurred")
+        not_cancelled.check("num_not_canceled")?;
+        has_failed.check("err_occurred")?;
+        set.cancel();
+        not_cancelled.put_required(set.in_progress(), "num_not_canceled")?;
+        has_failed.put_required(set.failures() > 0, "err_occurred")
     }
 
     /// Returns the number of operations that have not ended.
@@ -215,8 +142,7 @@ api! { EVENTSET:
         if id == H5ES_NONE {
             return Ok(());
         }
-        set(id)?;
-        count.put(0);
+        count.put(set(id)?.in_progress());
         Ok(())
     }
 
@@ -225,7 +151,7 @@ api! { EVENTSET:
         if id == H5ES_NONE {
             return Ok(());
         }
-        count.put(set(id)?.0.lock().count);
+        count.put(set(id)?.inserted());
         Ok(())
     }
 
@@ -234,7 +160,7 @@ api! { EVENTSET:
         if id == H5ES_NONE {
             return Ok(());
         }
-        has_failed.put(!set(id)?.0.lock().failed.is_empty());
+        has_failed.put(set(id)?.failures() > 0);
         Ok(())
     }
 
@@ -243,7 +169,7 @@ api! { EVENTSET:
         if id == H5ES_NONE {
             return Ok(());
         }
-        count.put(set(id)?.0.lock().failed.len());
+        count.put(set(id)?.failures());
         Ok(())
     }
 
@@ -257,12 +183,7 @@ api! { EVENTSET:
         if count == 0 {
             return Err(Failure::argument("err_info array size is 0"));
         }
-        let failed: Vec<Failed> = {
-            let mut state = set.0.lock();
-            let count = state.failed.len().min(count);
-            state.failed.drain(..count).collect()
-        };
-        let failed: Vec<_> = failed.into_iter().map(err_info).collect();
+        let failed: Vec<_> = set.take_failures(count).into_iter().map(err_info).collect();
         infos.put_all(&failed, count);
         taken.put_required(failed.len(), "err_cleared")
     }
@@ -287,7 +208,7 @@ api! { EVENTSET:
         if function.is_none() {
             return Err(Failure::argument("NULL function callback pointer"));
         }
-        set(id)?.0.lock().on_insert = Some((function, Opaque(data)));
+        set(id)?.call_at_insertion(function, Opaque(data));
         Ok(())
     }
 
@@ -299,14 +220,21 @@ api! { EVENTSET:
         if function.is_none() {
             return Err(Failure::argument("NULL function callback pointer"));
         }
-        set(id)?.0.lock().on_complete = Some((function, Opaque(data)));
+        set(id)?.call_at_end(function, Opaque(data));
         Ok(())
     }
 
-    /// Closes an event set.
+    /// Closes an event set, which must have no operations in progress.
     fn H5ESclose(id: hid_t) -> herr_t {
         if id == H5ES_NONE {
             return Ok(());
+        }
+        if set(id)?.in_progress() > 0 {
+            return Err(Failure::new(
+                Major::EVENTSET,
+                Minor::CANTCLOSEOBJ,
+                "can't close event set while unfinished operations are present (i.e. wait on event set first)",
+            ));
         }
         ids::close(id, "an event set", |object| matches!(object, Object::EventSet(_)))
     }
