@@ -10,7 +10,7 @@ mod of_system;
 #[path = "file/windows.rs"]
 mod of_system;
 
-use std::fs::File;
+use std::fs::{File, FileType};
 use std::io::{ErrorKind, Result};
 use std::ops::Range;
 use std::path::Path;
@@ -59,6 +59,11 @@ pub fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> Result<()> {
 /// Returns the identity of an open file.
 pub fn identity(file: &File) -> Result<Identity> {
     of_system::identity(file)
+}
+
+/// Returns what kind of file an open file is, and its identity: one question to the system where it can answer both.
+pub fn kind_and_identity(file: &File) -> Result<(FileType, Identity)> {
+    of_system::kind_and_identity(file)
 }
 
 /// Returns the identity of the file at a path.

@@ -56,13 +56,13 @@ impl Posix {
     /// Returns `Unsupported` if the system or the file system has no direct I/O.
     pub(crate) fn open_with(path: &Path, mode: Mode, caching: Caching) -> io::Result<Self> {
         let file = options(mode, caching)?.open(path).map_err(|error| open_error(path, error, caching))?;
-        of_system::check_kind(file.metadata()?.file_type())?;
+        let (kind, identity) = system::file::kind_and_identity(&file)?;
+        of_system::check_kind(kind)?;
         if mode == Mode::Create {
             file.set_len(0)?;
         }
         let creates = matches!(mode, Mode::Create | Mode::CreateNew);
         let folder = if creates { open_folder(path) } else { None };
-        let identity = system::file::identity(&file)?;
         Ok(Posix { file, mode, identity, unsynced_folder: Mutex::new(folder) })
     }
 

@@ -1,6 +1,6 @@
 //! A system without files: WebAssembly without an operating system. No file is ever open there.
 
-use std::fs::File;
+use std::fs::{File, FileType};
 use std::io::{ErrorKind, Result};
 use std::ops::Range;
 use std::path::Path;
@@ -16,6 +16,10 @@ pub(super) fn write_some(_: &File, _: &[u8], _: u64) -> Result<usize> {
 }
 
 pub(super) fn identity(_: &File) -> Result<Identity> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+pub(super) fn kind_and_identity(_: &File) -> Result<(FileType, Identity)> {
     Err(ErrorKind::Unsupported.into())
 }
 

@@ -1,6 +1,6 @@
 //! Files of Unix systems.
 
-use std::fs::File;
+use std::fs::{File, FileType};
 use std::io::Result;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -22,6 +22,11 @@ pub(super) fn write_some(file: &File, bytes: &[u8], at: u64) -> Result<usize> {
 pub(super) fn identity(file: &File) -> Result<Identity> {
     let metadata = file.metadata()?;
     Ok((metadata.dev(), metadata.ino()))
+}
+
+pub(super) fn kind_and_identity(file: &File) -> Result<(FileType, Identity)> {
+    let metadata = file.metadata()?;
+    Ok((metadata.file_type(), (metadata.dev(), metadata.ino())))
 }
 
 pub(super) fn identity_at(path: &Path) -> Result<Identity> {

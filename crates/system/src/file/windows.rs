@@ -1,6 +1,6 @@
 //! Files of Windows.
 
-use std::fs::File;
+use std::fs::{File, FileType};
 use std::io::Result;
 use std::ops::Range;
 use std::os::windows::fs::FileExt;
@@ -25,6 +25,10 @@ pub(super) fn write_some(file: &File, bytes: &[u8], at: u64) -> Result<usize> {
 pub(super) fn identity(file: &File) -> Result<Identity> {
     let found = winapi_util::file::information(file)?;
     Ok((found.volume_serial_number(), found.file_index()))
+}
+
+pub(super) fn kind_and_identity(file: &File) -> Result<(FileType, Identity)> {
+    Ok((file.metadata()?.file_type(), identity(file)?))
 }
 
 pub(super) fn identity_at(path: &Path) -> Result<Identity> {
