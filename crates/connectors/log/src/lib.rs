@@ -11,6 +11,7 @@ mod compact;
 mod connector;
 mod container;
 mod datasets;
+mod element_index;
 mod entries;
 mod extensions;
 mod flat;
