@@ -6,6 +6,7 @@
 
 mod anchor;
 mod arena;
+mod buffer;
 mod collective;
 mod compact;
 mod connector;
