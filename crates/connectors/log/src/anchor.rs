@@ -140,8 +140,8 @@ fn numbers_of(inner: &dyn Container, info: &AttributeInfo, raw: &[u8]) -> Result
 struct OwnAttributes(Vec<(AttributeInfo, Vec<u8>)>);
 
 impl OwnAttributes {
-    /// Reads them: in two operations, where each is an exchange of processes, or else one by one. A user's dataset may have many
-    /// others, which a list would decode as well.
+    /// Reads them in two operations where each is an exchange of processes, or else one by one: a user's dataset may have
+    /// many others, which a list would decode as well.
     fn read(inner: &dyn Container, dataset: Token, is_alone: bool) -> Result<Self> {
         let names = [hidden::ID, hidden::DIMS, hidden::MAX_DIMS, hidden::PROPERTIES];
         if is_alone {

@@ -1,7 +1,7 @@
-//! Reading a list of small pieces that several datasets share: where each element is was looked up once, for all of them.
+//! Reading a list of small pieces that several datasets share: the place of each element is looked up once for all.
 //!
-//! The variables of a model are divided alike, into pieces of an element or two. To follow the pieces takes ten times as
-//! long as to copy the elements, so the first dataset that has a list of another one turns it into a list of elements.
+//! The variables of a model are divided alike, into pieces of an element or two. To follow the pieces takes longer than
+//! to copy the elements, so the first dataset that has the list of another one turns it into a list of elements.
 
 use files::File;
 use model::properties::FillValue;
@@ -53,7 +53,7 @@ pub(crate) struct ElementIndex {
     size: u64,
 }
 
-/// Returns the elements of a chunk: a window of a read begins at a multiple of them, where it begins at the first element.
+/// Returns the elements of a chunk: windows of a read of the whole dataset begin at multiples of them.
 fn chunk_elements(size: u64) -> u64 {
     (WINDOW_BYTES / size).max(1)
 }
@@ -78,7 +78,8 @@ impl Chunk {
         Some(Chunk { number, start, end, ranges, count, places })
     }
 
-    /// Reads all ranges into the buffer, and puts the fill value behind them. Returns `false` where they are not in files.
+    /// Reads all ranges into the buffer, and puts the fill value behind them. Returns `false` where they are not in
+    /// files.
     fn read_ranges(
         &self,
         shared: &Shared,
@@ -159,8 +160,8 @@ impl ElementIndex {
         (to <= bounds(number, self.size).1 && 2 * wanted >= chunk.end - chunk.start).then_some(chunk)
     }
 
-    /// Reads elements `from..to`, and fills those that have no piece. Returns `false`, and reads nothing, if they are better
-    /// read otherwise.
+    /// Reads elements `from..to`, and fills those that have no piece. Returns `false`, and reads nothing, if they are
+    /// better read otherwise.
     pub(crate) fn read(
         &self,
         shared: &Shared,

@@ -30,7 +30,7 @@ pub(crate) struct Merged {
     version: u8,
     /// Selections that were decoded last, by where they begin.
     selections: Mutex<Vec<(u64, Arc<[Run]>)>>,
-    /// What was read last of the look-up table, and of the records: datasets that are read one after another have theirs there
+    /// What was read last of the look-up table, and of the records: datasets that are read one after another have theirs
     /// side by side.
     last_starts: Mutex<TableBlock>,
     last_records: Mutex<TableBlock>,
