@@ -78,3 +78,21 @@ impl Buffer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_and_large_buffers_take_what_fits() {
+        for capacity in [100, LARGE_BYTES_MIN] {
+            let mut buffer = Buffer::with_capacity(capacity);
+            assert!(buffer.capacity() >= capacity);
+            assert_eq!((buffer.add(b"abc"), buffer.add(b"de")), (Some(0), Some(3)));
+            assert_eq!(buffer.add(&vec![1; buffer.capacity() - 4]), None);
+            assert_eq!(buffer.bytes(), b"abcde");
+            buffer.clear();
+            assert_eq!((buffer.add(&vec![1; buffer.capacity()]), buffer.add(b"f")), (Some(0), None));
+        }
+    }
+}
