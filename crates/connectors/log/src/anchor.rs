@@ -140,9 +140,13 @@ fn numbers_of(inner: &dyn Container, info: &AttributeInfo, raw: &[u8]) -> Result
 struct OwnAttributes(Vec<(AttributeInfo, Vec<u8>)>);
 
 impl OwnAttributes {
-    /// Reads them in two operations, however many there are.
-    fn read(inner: &dyn Container, dataset: Token) -> Result<Self> {
+    /// Reads them in two operations where each is an exchange of processes, or else one by one: a user's dataset may have
+    /// many others, which a list would decode as well.
+    fn read(inner: &dyn Container, dataset: Token, is_alone: bool) -> Result<Self> {
         let names = [hidden::ID, hidden::DIMS, hidden::MAX_DIMS, hidden::PROPERTIES];
+        if is_alone {
+            return Self::read_each(inner, dataset, &names);
+        }
         let page = inner.attribute_list(dataset, &OpList::default())?;
         let mut infos = page.entries;
         if page.more {
@@ -158,6 +162,24 @@ impl OwnAttributes {
         Ok(OwnAttributes(infos.into_iter().zip(values).collect()))
     }
 
+    /// Reads them one by one; none of a dataset that is no anchor.
+    fn read_each(inner: &dyn Container, dataset: Token, names: &[&str]) -> Result<Self> {
+        let mut found = Vec::with_capacity(names.len());
+        for &name in names {
+            match inner.attribute_info(dataset, name)? {
+                Some(info) => {
+                    if name != hidden::PROPERTIES {
+                        check_numbers(&info)?;
+                    }
+                    found.push((info, inner.attribute_read(dataset, &[name])?.pop().unwrap_or_default()));
+                }
+                None if name == hidden::ID => break,
+                None => {}
+            }
+        }
+        Ok(OwnAttributes(found))
+    }
+
     fn get(&self, name: &str) -> Option<&(AttributeInfo, Vec<u8>)> {
         self.0.iter().find(|(info, _)| info.name == name)
     }
@@ -168,9 +190,13 @@ impl OwnAttributes {
 }
 
 /// Returns the number of a dataset and what it tells, if it is an anchor.
-pub(crate) fn load(inner: &dyn Container, dataset: Token) -> Result<Option<(u64, Arc<DatasetInfo>)>> {
+pub(crate) fn load(
+    inner: &dyn Container,
+    dataset: Token,
+    is_alone: bool,
+) -> Result<Option<(u64, Arc<DatasetInfo>)>> {
     let anchor = inner.dataset_info(dataset)?;
-    let own = OwnAttributes::read(inner, dataset)?;
+    let own = OwnAttributes::read(inner, dataset, is_alone)?;
     let Some(id) = own.numbers(inner, hidden::ID)? else { return Ok(None) };
     let broken = |name: &str| Error::corrupt("open logged dataset").with("attribute", name);
     let &[id] = id.as_slice() else { return Err(broken(hidden::ID)) };

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use system::sync::{Mutex, MutexGuard};
 
+use crate::buffer::Buffer;
+
 /// The first block; later ones are twice as large, up to the last size.
 const BLOCK_BYTES_MIN: usize = 64 << 10;
 const BLOCK_BYTES_MAX: usize = 16 << 20;
@@ -13,9 +15,9 @@ const SPARE_BYTES_MAX: usize = 64 << 20;
 
 /// Blocks that were filled before, no matter who filled them, from small to large: memory that was never touched is dear, and
 /// models write file after file.
-static SPARES: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+static SPARES: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
 
-fn spares() -> MutexGuard<'static, Vec<Vec<u8>>> {
+fn spares() -> MutexGuard<'static, Vec<Buffer>> {
     SPARES.lock()
 }
 
@@ -23,14 +25,14 @@ fn spares() -> MutexGuard<'static, Vec<Vec<u8>>> {
 pub(crate) type Given = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 enum Block {
-    Own(Vec<u8>),
+    Own(Buffer),
     Given(Given),
 }
 
 impl Block {
     fn bytes(&self) -> &[u8] {
         match self {
-            Block::Own(bytes) => bytes,
+            Block::Own(buffer) => buffer.bytes(),
             Block::Given(bytes) => (**bytes).as_ref(),
         }
     }
@@ -60,24 +62,22 @@ impl Arena {
         self.bytes += bytes.len() as u64;
         let number = self.blocks.len().wrapping_sub(1) as u32;
         if let Some(Block::Own(last)) = self.blocks.last_mut()
-            && last.capacity() - last.len() >= bytes.len()
+            && let Some(at) = last.add(bytes)
         {
-            let at = last.len() as u64;
-            last.extend_from_slice(bytes);
             return (number, at);
         }
         let mut block = self.buffer(bytes.len());
-        block.extend_from_slice(bytes);
+        block.add(bytes);
         self.blocks.push(Block::Own(block));
         (number.wrapping_add(1), 0)
     }
 
-    fn buffer(&mut self, bytes: usize) -> Vec<u8> {
+    fn buffer(&mut self, bytes: usize) -> Buffer {
         match spares().pop_if(|spare| spare.capacity() >= bytes) {
             Some(spare) => spare,
             None => {
                 let doubled = BLOCK_BYTES_MIN << self.blocks.len().min(8);
-                Vec::with_capacity(doubled.min(BLOCK_BYTES_MAX).max(bytes))
+                Buffer::with_capacity(doubled.min(BLOCK_BYTES_MAX).max(bytes))
             }
         }
     }
@@ -101,20 +101,20 @@ impl Arena {
             return;
         }
         let (mut spares, mut surplus) = (spares(), Vec::new());
-        let mut kept: usize = spares.iter().map(Vec::capacity).sum();
+        let mut kept: usize = spares.iter().map(Buffer::capacity).sum();
         for block in self.blocks.drain(..) {
-            if let Block::Own(mut bytes) = block {
-                if kept + bytes.capacity() > SPARE_BYTES_MAX {
-                    surplus.push(bytes);
+            if let Block::Own(mut buffer) = block {
+                if kept + buffer.capacity() > SPARE_BYTES_MAX {
+                    surplus.push(buffer);
                     continue;
                 }
-                kept += bytes.capacity();
-                bytes.clear();
-                spares.push(bytes);
+                kept += buffer.capacity();
+                buffer.clear();
+                spares.push(buffer);
             }
         }
         // The largest are taken first.
-        spares.sort_by_key(Vec::capacity);
+        spares.sort_by_key(Buffer::capacity);
         if !surplus.is_empty() {
             // To give back a gigabyte takes a tenth of the time that it takes to write it: no one waits for that. Without a
             // thread it is given back here.

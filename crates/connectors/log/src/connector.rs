@@ -108,6 +108,7 @@ impl LogOpen<'_> {
             filters: self.registry.registered().filters.clone(),
             handles: AtomicUsize::new(0),
             decoded: Mutex::new(None),
+            read_buffer: Mutex::default(),
         }
     }
 }

@@ -200,10 +200,7 @@ impl Layer for LogContainer {
     fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
         match self.is_root(group) {
             true if name == hidden::GROUP => self.check_open().map(|()| None),
-            true => {
-                let own = self.own_link()?;
-                Ok(self.inner.link_get(group, name)?.map(|link| hidden::shown_link(link, own.as_ref())))
-            }
+            true => self.root_link(name),
             false => self.inner.link_get(group, name),
         }
     }

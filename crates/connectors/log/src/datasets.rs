@@ -97,7 +97,7 @@ impl LogContainer {
     }
 
     fn find_out(&self, dataset: Token) -> Result<()> {
-        let known = match anchor::load(self.inner(), dataset)? {
+        let known = match anchor::load(self.inner(), dataset, self.shared().is_alone())? {
             Some((id, info)) => KnownDataset::Logged(Box::new(Logged::new(id, info)?)),
             None => KnownDataset::Plain,
         };

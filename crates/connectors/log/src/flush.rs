@@ -165,7 +165,7 @@ impl LogContainer {
         durability: Durability,
     ) -> Result<()> {
         let shared = self.shared();
-        let ordered = state.ordered(lent, shared.settings.version);
+        let ordered = state.ordered(lent, shared.settings.version, shared.is_alone());
         let blocks = Blocks::new(&state.arena, lent);
         let filtered = ordered
             .as_ref()

@@ -122,6 +122,17 @@ impl LogContainer {
         self.inner().link_get(self.shared().root, GROUP)
     }
 
+    /// Returns a link of the root as a user sees it.
+    pub(crate) fn root_link(&self, name: &str) -> Result<Option<Link>> {
+        match self.inner().link_get(self.shared().root, name)? {
+            // Nothing but the order of creation tells of the log's own link.
+            Some(link) if link.creation_order.is_some() => {
+                Ok(Some(shown_link(link, self.own_link()?.as_ref())))
+            }
+            link => Ok(link),
+        }
+    }
+
     pub(crate) fn is_root(&self, group: Token) -> bool {
         group == self.shared().root
     }

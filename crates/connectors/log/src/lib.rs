@@ -6,11 +6,13 @@
 
 mod anchor;
 mod arena;
+mod buffer;
 mod collective;
 mod compact;
 mod connector;
 mod container;
 mod datasets;
+mod element_index;
 mod entries;
 mod extensions;
 mod flat;

@@ -7,6 +7,7 @@ use model::selection::Run;
 use model::{Error, Limits, Result};
 use vol::DatasetInfo;
 
+use crate::element_index::ElementIndex;
 use crate::flat;
 use crate::logs::Logs;
 use crate::pieces::{ElementRun, Index, PieceList, file_of, file_source, without_overlaps};
@@ -56,8 +57,12 @@ const LISTS_MAX: usize = 8;
 #[derive(Debug)]
 struct SharedList {
     runs: Vec<Arc<[Run]>>,
+    /// Elements of each selection: there are too many runs to count them for every dataset.
+    counts: Vec<Option<u64>>,
     size: u64,
     list: PieceList,
+    /// Made for the second dataset that has the list.
+    elements: Option<Arc<ElementIndex>>,
 }
 
 /// Lists of pieces that several datasets may have.
@@ -65,13 +70,14 @@ struct SharedList {
 pub(crate) struct SharedLists(Vec<SharedList>);
 
 impl SharedLists {
-    fn find(&self, entries: &[Entry], size: u64) -> Option<PieceList> {
+    fn find(&mut self, entries: &[Entry], size: u64) -> Option<&SharedList> {
         let is_same = |runs: &[Arc<[Run]>]| {
             runs.len() == entries.len()
                 && runs.iter().zip(entries).all(|(runs, e)| Arc::ptr_eq(runs, &e.runs))
         };
-        let found = self.0.iter().find(|shared| shared.size == size && is_same(&shared.runs));
-        found.map(|shared| shared.list.clone())
+        let found = self.0.iter_mut().find(|shared| shared.size == size && is_same(&shared.runs))?;
+        found.elements.get_or_insert_with(|| Arc::new(ElementIndex::new(&found.list, size)));
+        Some(found)
     }
 
     fn keep(&mut self, entries: &[Entry], size: u64, list: Option<&PieceList>) {
@@ -80,7 +86,8 @@ impl SharedLists {
             self.0.remove(0);
         }
         let runs = entries.iter().map(|entry| entry.runs.clone()).collect();
-        self.0.push(SharedList { runs, size, list: list.clone() });
+        let counts = entries.iter().map(Entry::elements).collect();
+        self.0.push(SharedList { runs, counts, size, list: list.clone(), elements: None });
     }
 }
 
@@ -135,10 +142,10 @@ impl Logged {
         }
     }
 
-    /// Notes where the bytes of an entry are. Returns the source of its pieces.
-    fn place(&mut self, entry: &Entry, logs: &Logs, limits: &Limits) -> Result<u32> {
+    /// Notes where the bytes of an entry of `elements` are. Returns the source of its pieces.
+    fn place(&mut self, entry: &Entry, elements: Option<u64>, logs: &Logs, limits: &Limits) -> Result<u32> {
         let broken = |problem: &str| Error::corrupt("read log entry").with("problem", problem);
-        let elements = entry.elements().ok_or_else(|| broken("too many elements"))?;
+        let elements = elements.ok_or_else(|| broken("too many elements"))?;
         let bytes = elements.checked_mul(self.size).ok_or_else(|| broken("too many bytes"))?;
         self.runs = self.runs.saturating_add(entry.runs.len() as u64);
         let (place, scale) = match entry.coded {
@@ -164,7 +171,7 @@ impl Logged {
 
     /// Adds an entry to the index.
     pub(crate) fn attach(&mut self, entry: &Entry, logs: &Logs, limits: &Limits) -> Result<()> {
-        let (source, mut at) = (self.place(entry, logs, limits)?, 0);
+        let (source, mut at) = (self.place(entry, entry.elements(), logs, limits)?, 0);
         let mut pieces = Vec::with_capacity(entry.runs.len());
         for run in entry.runs.iter() {
             pieces.push(ElementRun { start: run.offset, len: run.len, at, source });
@@ -187,9 +194,11 @@ impl Logged {
         limits: &Limits,
     ) -> Result<()> {
         match lists.find(entries, self.size) {
-            Some(list) => {
-                entries.iter().try_for_each(|entry| self.place(entry, logs, limits).map(drop))?;
-                self.index.share(list);
+            Some(shared) => {
+                for (entry, count) in entries.iter().zip(&shared.counts) {
+                    self.place(entry, *count, logs, limits)?;
+                }
+                self.index.share(shared.list.clone(), shared.elements.clone());
             }
             None => {
                 entries.iter().try_for_each(|entry| self.attach(entry, logs, limits))?;

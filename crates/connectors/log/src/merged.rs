@@ -16,6 +16,8 @@ use crate::table_bytes::TableBytes;
 const FRAME_READ_BYTES: u64 = 4 << 10;
 /// Selections that are held: variables of a model that are divided alike come one after another.
 const SELECTIONS_MAX: usize = 16;
+/// Bytes of the look-up table that are read at once.
+const STARTS_BLOCK_BYTES: u64 = 4 << 10;
 /// Starts of datasets that are looked at together.
 const STARTS_READ: u64 = 8 << 10;
 
@@ -28,6 +30,25 @@ pub(crate) struct Merged {
     version: u8,
     /// Selections that were decoded last, by where they begin.
     selections: Mutex<Vec<(u64, Arc<[Run]>)>>,
+    /// What was read last of the look-up table, and of the records: datasets that are read one after another have theirs
+    /// side by side.
+    last_starts: Mutex<TableBlock>,
+    last_records: Mutex<TableBlock>,
+}
+
+/// Some bytes of a table.
+#[derive(Debug, Default)]
+struct TableBlock {
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+impl TableBlock {
+    /// Returns what there is from `at` on.
+    fn from(&self, at: u64) -> &[u8] {
+        let skipped = at.checked_sub(self.at).and_then(|skipped| usize::try_from(skipped).ok());
+        skipped.and_then(|skipped| self.bytes.get(skipped..)).unwrap_or_default()
+    }
 }
 
 /// The selections of one record. Each is decoded once, however often entries of a forged record change between many.
@@ -69,7 +90,14 @@ impl Merged {
     ) -> Result<Option<Self>> {
         let version = table::version(&table.read(file, 0, 4, limits)?)?;
         (starts.len() / 8).within(limits.entries_max, "datasets of a log")?;
-        let merged = Merged { table, starts, version, selections: Mutex::new(Vec::new()) };
+        let merged = Merged {
+            table,
+            starts,
+            version,
+            selections: Mutex::default(),
+            last_starts: Mutex::default(),
+            last_records: Mutex::default(),
+        };
         Ok(matches!(version, 1 | 3).then_some(merged))
     }
 
@@ -108,9 +136,21 @@ impl Merged {
         Ok(bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
     }
 
+    /// Returns where the records of a dataset begin; 0 where it has none.
+    fn start_of(&self, dataset: u64, file: &Posix, limits: &Limits) -> Result<u64> {
+        let at = dataset.checked_mul(8).filter(|at| *at < self.starts.len());
+        let Some(at) = at else { return Ok(0) };
+        let mut last = self.last_starts.lock();
+        if last.from(at).len() < 8 {
+            let bytes = self.starts.read(file, at, STARTS_BLOCK_BYTES, limits)?;
+            *last = TableBlock { at, bytes };
+        }
+        Ok(last.from(at).first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)))
+    }
+
     /// Returns the entries of a dataset, in the order of their writing.
     pub(crate) fn entries_of(&self, dataset: u64, file: &Posix, limits: &Limits) -> Result<Vec<Entry>> {
-        let start = self.starts_from(dataset, 1, file, limits)?.first().copied().unwrap_or(0);
+        let start = self.start_of(dataset, file, limits)?;
         match (start, self.version) {
             (0, _) => Ok(Vec::new()),
             (start, 1) => self.records(dataset, start, file, limits),
@@ -132,6 +172,23 @@ impl Merged {
         v1::records(&head, &self.table.read(file, start, len, limits)?, dataset)
     }
 
+    /// Returns the content of the frame of a record, which most often was read with that of another dataset.
+    fn record_frame(&self, at: u64, file: &Posix, limits: &Limits) -> Result<Vec<u8>> {
+        let mut last = self.last_records.lock();
+        let is_whole = |frame: &[u8]| {
+            let stored = v3::stored_bytes(frame).ok();
+            stored.is_some_and(|stored| stored.saturating_add(v3::FRAME_BYTES) <= frame.len() as u64)
+        };
+        if !is_whole(last.from(at)) {
+            let bytes = self.table.read(file, at, FRAME_READ_BYTES, limits)?;
+            *last = TableBlock { at, bytes };
+        }
+        match is_whole(last.from(at)) {
+            true => v3::content(last.from(at), limits),
+            false => self.frame(at, file, limits),
+        }
+    }
+
     /// Returns the content of the frame that begins at `at`.
     fn frame(&self, at: u64, file: &Posix, limits: &Limits) -> Result<Vec<u8>> {
         let mut bytes = self.table.read(file, at, FRAME_READ_BYTES, limits)?;
@@ -146,7 +203,7 @@ impl Merged {
 
     /// Returns the entries of a record of version 3.
     fn record(&self, dataset: u64, start: u64, file: &Posix, limits: &Limits) -> Result<Vec<Entry>> {
-        let found = v3::record(&self.frame(start, file, limits)?, dataset)?;
+        let found = v3::record(&self.record_frame(start, file, limits)?, dataset)?;
         let (mut entries, mut selections) = (Vec::with_capacity(found.len()), RecordSelections::default());
         for entry in found {
             let at = start.checked_sub(entry.distance).filter(|_| entry.distance > 0);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::element_index::ElementIndex;
 use crate::subfiles::SUBFILES_MAX;
 
 /// The file itself as the source of a piece; its subfiles come before it.
@@ -116,11 +117,14 @@ fn unite(mut lists: Vec<PieceList>, size: u64) -> PieceList {
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     lists: Vec<PieceList>,
+    /// Where the elements of the only list are, if other datasets have it too.
+    elements: Option<Arc<ElementIndex>>,
 }
 
 impl Index {
     /// Adds a list that is newer than all others, in ascending order without overlap.
     pub(crate) fn push(&mut self, mut list: Vec<ElementRun>, size: u64) {
+        self.elements = None;
         while let Some(last) = self.lists.pop_if(|last| last.len() <= 2 * list.len()) {
             list = overlay(&last, &list, size);
         }
@@ -135,8 +139,13 @@ impl Index {
     }
 
     /// Takes a list that was made for another dataset with the same entries.
-    pub(crate) fn share(&mut self, list: PieceList) {
-        self.lists = vec![list];
+    pub(crate) fn share(&mut self, list: PieceList, elements: Option<Arc<ElementIndex>>) {
+        (self.lists, self.elements) = (vec![list], elements);
+    }
+
+    /// Returns where the elements are, if that was looked up.
+    pub(crate) fn elements(&self) -> Option<&ElementIndex> {
+        self.elements.as_deref()
     }
 
     /// Makes all lists one.
@@ -153,6 +162,7 @@ impl Index {
 
     pub(crate) fn clear(&mut self) {
         self.lists.clear();
+        self.elements = None;
     }
 
     /// Returns the lists, oldest first.

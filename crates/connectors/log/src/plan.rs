@@ -13,7 +13,7 @@ use crate::posting::{Blocks, LentBuffers};
 use crate::state::{KnownDataset, LogState};
 use crate::table::{Coded, Entry, EntryOffset, TableVersion};
 
-/// So many requests and more are put in order by all cores.
+/// So many requests and more are put in order by all cores, where these are the process's own.
 const CREW_REQUESTS_MIN: usize = 20_000;
 /// Bytes of a share, unless one piece has more.
 const SHARE_BYTES: u64 = 8 << 20;
@@ -71,6 +71,7 @@ impl LogState {
         &'a self,
         lent: &'a LentBuffers<'_>,
         version: TableVersion,
+        is_alone: bool,
     ) -> Result<Vec<Ordered<'a>>> {
         let mut waiting: Vec<(&Logged, &[ElementRun])> = Vec::new();
         for (token, known) in &self.known {
@@ -91,9 +92,9 @@ impl LogState {
         };
         let requests: usize =
             waiting.iter().map(|(logged, borrowed)| logged.requests.len() + borrowed.len()).sum();
-        match requests < CREW_REQUESTS_MIN {
-            true => waiting.into_iter().map(order).collect(),
-            false => algorithms::thread_pool::map(waiting, order),
+        match is_alone && requests >= CREW_REQUESTS_MIN {
+            true => algorithms::thread_pool::map(waiting, order),
+            false => waiting.into_iter().map(order).collect(),
         }
     }
 }

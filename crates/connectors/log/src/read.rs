@@ -22,7 +22,7 @@ pub(crate) const GAP_BYTES_MAX: u64 = 4 << 10;
 /// Pieces read together span at most so many bytes, which a core's cache holds.
 pub(crate) const SPAN_BYTES_MAX: u64 = 512 << 10;
 /// Space that is filled by one thread at a time.
-const WINDOW_BYTES: u64 = 1 << 20;
+pub(crate) const WINDOW_BYTES: u64 = 1 << 20;
 /// Bytes that go through the buffer at a time.
 pub(crate) const BUFFER_BYTES_MAX: usize = 4 << 20;
 /// Spans that a part may belong to, at most: the last ones.
@@ -341,16 +341,25 @@ fn read_one(shared: &Shared, state: &LogState, logged: &Logged, read: &mut OpRea
         true => 1,
         false => workers::threads(read.into.len() as u64, THREADS_BYTES_MIN),
     };
-    let unwritten = Some(&logged.info.create.fill.value);
-    workers::each(Windows::new(logged, read.selection, read.into)?, threads, |window, buffer| {
-        if let &[run] = window.runs.as_slice()
-            && small_pieces::read(shared, logged, list, run, window.buffer, buffer)?
-        {
-            return Ok(());
+    let (unwritten, elements) = (Some(&logged.info.create.fill.value), logged.index.elements());
+    let read_window = |window: Window<'_>, buffer: &mut Vec<u8>| {
+        if let &[run] = window.runs.as_slice() {
+            let is_read = match elements {
+                Some(elements) => elements.read(shared, logged, run, window.buffer, buffer)?,
+                None => false,
+            };
+            if is_read || small_pieces::read(shared, logged, list, run, window.buffer, buffer)? {
+                return Ok(());
+            }
         }
         let parts = window.parts(list, logged.size, |piece| logged.place_of(piece), unwritten);
         read_parts(shared, state, logged, parts, buffer)
-    })?;
+    };
+    let mut windows = Windows::new(logged, read.selection, read.into)?;
+    match threads {
+        1 => with_buffer(shared, |buffer| windows.try_for_each(|window| read_window(window?, buffer)))?,
+        _ => workers::each(windows, threads, read_window)?,
+    }
     let blocks = state.arena.blocks();
     for list in logged.recent.lists() {
         for window in Windows::new(logged, read.selection, read.into)? {
@@ -359,6 +368,16 @@ fn read_one(shared: &Shared, state: &LogState, logged: &Logged, read: &mut OpRea
         }
     }
     Ok(())
+}
+
+/// Calls `read` with the buffer of the last read: memory that was never touched takes longer than what is read into it.
+fn with_buffer(shared: &Shared, read: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    let mut buffer = std::mem::take(&mut *shared.read_buffer.lock());
+    let done = read(&mut buffer);
+    if buffer.capacity() <= BUFFER_BYTES_MAX {
+        *shared.read_buffer.lock() = buffer;
+    }
+    done
 }
 
 /// Bytes that wait in memory.

@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) handles: AtomicUsize,
     /// The entry that was decoded last.
     pub(crate) decoded: system::sync::Mutex<Option<Decoded>>,
+    /// What the last read went through; empty while another caller reads.
+    pub(crate) read_buffer: system::sync::Mutex<Vec<u8>>,
 }
 
 /// How a file is written.

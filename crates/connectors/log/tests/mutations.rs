@@ -27,6 +27,12 @@ fn good(path: &str, engine: &str) -> (u64, u64) {
             put(&*c, data, &chosen, &vec![0x0707_0707; n as usize]).unwrap();
         }
     }
+    // Divided alike, into small pieces: what the first has looked up serves the second.
+    let comb = Selection::hyperslab(&[0, 0], &[1, 3], &[20, 4], &[1, 1]).unwrap();
+    for name in ["d", "e"] {
+        let data = ints(&*c, name, &[20, 10]);
+        put(&*c, data, &comb, &[0x0707_0707; 80]).unwrap();
+    }
     c.close().unwrap();
     let c = NativeConnector.open(&ContainerOpen::new(path, &FileAccess::read())).unwrap();
     let group = c.link_get(c.info().unwrap().root, "__LOG").unwrap().unwrap();
@@ -55,7 +61,7 @@ fn mutate(random: &mut Random, table: &mut [u8]) {
 
 fn read_all(path: &str) -> vol::Result<()> {
     let c = open(path, &FileAccess::read().with_limits(vol::Limits::strict()))?;
-    for name in ["a", "b", "c"] {
+    for name in ["a", "b", "c", "d", "e"] {
         let dataset = find(&*c, name);
         let mut into = vec![0; 800];
         // Where it reads, it reads what was written or nothing: the log has no other bytes.
