@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::{Entries, Entry, EntryKind, Info, Open, is_a_link, not_a_file};
+use super::{Entries, Entry, EntryKind, Info, Open, in_use, is_a_link, not_a_file};
 
 /// The path of a directory.
 #[derive(Debug)]
@@ -91,15 +91,18 @@ impl Handle {
     }
 
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(self.whole(from)?, self.whole(to)?)
+        let (from, to) = (self.whole(from)?, self.whole(to)?);
+        in_use::retry(|| fs::rename(&from, &to))
     }
 
     pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(self.whole(path)?)
+        let path = self.whole(path)?;
+        in_use::retry(|| fs::remove_file(&path))
     }
 
     pub(super) fn remove_dir(&self, path: &Path) -> io::Result<()> {
-        fs::remove_dir(self.whole(path)?)
+        let path = self.whole(path)?;
+        in_use::retry(|| fs::remove_dir(&path))
     }
 
     pub(super) fn entries(&self, path: &Path) -> io::Result<Entries> {
