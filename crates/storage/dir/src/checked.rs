@@ -156,4 +156,26 @@ mod tests {
         assert_eq!(handle.entries(Path::new("")).unwrap().count(), 0);
         fs::remove_dir_all(&base).unwrap();
     }
+
+    #[test]
+    fn a_file_that_is_open_is_replaced_at_once_or_when_it_is_closed() {
+        let base = std::env::temp_dir().join(format!("hyperslab-in-use-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        let handle = Handle::open(&base).unwrap();
+        let (old, new) = (Path::new("old"), Path::new("new"));
+        for round in 0..3 {
+            handle.file(old, Open::CreateOrOpen).unwrap();
+            handle.file(new, Open::CreateNew).unwrap().write_all(&[round]).unwrap();
+            let in_use = handle.file(old, Open::Read).unwrap();
+            let user = std::thread::spawn(move || {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                drop(in_use);
+            });
+            handle.rename(new, old).unwrap();
+            assert_eq!(fs::read(base.join(old)).unwrap(), [round]);
+            user.join().unwrap();
+        }
+        handle.remove_file(old).unwrap();
+        fs::remove_dir_all(&base).unwrap();
+    }
 }

@@ -1,6 +1,6 @@
-//! Files that are in use. Windows does not rename or remove a file, or a directory above it, while it is open by a program that
-//! does not expect that: a virus scanner, a search index, an editor. On file systems other than NTFS, and under wine, no file
-//! is replaced that anybody has open. Such uses are short, so that it is tried again.
+//! Files that are in use. Windows does not rename or remove a file, or a directory above it, while a program has it
+//! open that does not expect that: a virus scanner, a search index, an editor. On file systems other than NTFS, and
+//! under wine, no file is replaced that anybody has open. Such uses are short, so that it is tried again.
 
 use std::io::{self, ErrorKind};
 use std::thread;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 const SHARING_VIOLATION: i32 = 32;
 const FIRST_WAIT: Duration = Duration::from_millis(1);
 const WAIT_MAX: Duration = Duration::from_millis(32);
-/// After this time it is no short use. A caller who may not do it at all learns so after this time, too: Windows has one error
-/// for both.
+/// After this time it is no short use. A caller who may not do it at all learns so after this time, too: Windows has
+/// one error for both.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Returns the result of an attempt, which is made again while something that it names is in use.
@@ -20,7 +20,8 @@ pub(super) fn retry<T>(attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> 
 }
 
 fn is_in_use(error: &io::Error) -> bool {
-    let is_said = error.raw_os_error() == Some(SHARING_VIOLATION) || error.kind() == ErrorKind::PermissionDenied;
+    let is_said =
+        error.raw_os_error() == Some(SHARING_VIOLATION) || error.kind() == ErrorKind::PermissionDenied;
     cfg!(windows) && is_said
 }
 
