@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::{Entries, Entry, EntryKind, Info, Open, is_a_link, not_a_file};
+use super::{Entries, Entry, EntryKind, Info, Open, in_use, is_a_link, not_a_file};
 
 /// The path of a directory.
 #[derive(Debug)]
@@ -91,15 +91,18 @@ impl Handle {
     }
 
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(self.whole(from)?, self.whole(to)?)
+        let (from, to) = (self.whole(from)?, self.whole(to)?);
+        in_use::retry(|| fs::rename(&from, &to))
     }
 
     pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(self.whole(path)?)
+        let path = self.whole(path)?;
+        in_use::retry(|| fs::remove_file(&path))
     }
 
     pub(super) fn remove_dir(&self, path: &Path) -> io::Result<()> {
-        fs::remove_dir(self.whole(path)?)
+        let path = self.whole(path)?;
+        in_use::retry(|| fs::remove_dir(&path))
     }
 
     pub(super) fn entries(&self, path: &Path) -> io::Result<Entries> {
@@ -151,6 +154,28 @@ mod tests {
         handle.remove_file(Path::new("two")).unwrap();
         handle.remove_dir(Path::new("sub")).unwrap();
         assert_eq!(handle.entries(Path::new("")).unwrap().count(), 0);
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_open_is_replaced_at_once_or_when_it_is_closed() {
+        let base = std::env::temp_dir().join(format!("hyperslab-in-use-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        let handle = Handle::open(&base).unwrap();
+        let (old, new) = (Path::new("old"), Path::new("new"));
+        for round in 0..3 {
+            handle.file(old, Open::CreateOrOpen).unwrap();
+            handle.file(new, Open::CreateNew).unwrap().write_all(&[round]).unwrap();
+            let in_use = handle.file(old, Open::Read).unwrap();
+            let user = std::thread::spawn(move || {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                drop(in_use);
+            });
+            handle.rename(new, old).unwrap();
+            assert_eq!(fs::read(base.join(old)).unwrap(), [round]);
+            user.join().unwrap();
+        }
+        handle.remove_file(old).unwrap();
         fs::remove_dir_all(&base).unwrap();
     }
 }

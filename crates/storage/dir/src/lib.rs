@@ -12,6 +12,9 @@
 #[cfg(any(not(unix), test))]
 #[cfg_attr(unix, allow(dead_code, reason = "only tests use it"))]
 mod checked;
+#[cfg(any(not(unix), test))]
+#[cfg_attr(unix, allow(dead_code, reason = "only tests use it"))]
+mod in_use;
 mod stored;
 #[cfg(all(test, unix))]
 mod tests;
