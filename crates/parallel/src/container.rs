@@ -7,7 +7,8 @@ use model::properties::{AllocTime, Layout};
 use model::{Result, Token};
 use protocol::wire::Client;
 use vol::{
-    Collective, Container, ContainerInfo, Durability, Layer, OpDatasetCreate, OpRead, OpWrite, Operation,
+    Collective, Container, ContainerInfo, DatasetInfo, Durability, Layer, OpDatasetCreate, OpRead, OpWrite,
+    Operation,
 };
 
 use crate::group::{Group, Sharing};
@@ -72,6 +73,28 @@ impl Layer for ParallelContainer {
             true => self.structure.dataset_create(op),
             false => self.group.create_dataset(&allocated_early(op)),
         }
+    }
+
+    /// As [`Structure`] does, without the way through bytes: every new dataset is opened next.
+    fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
+        if self.group.options.collective_metadata {
+            return self.structure.dataset_info(dataset);
+        }
+        let _reading = self.group.read_structure(|| !self.group.replica.is_unlinked(dataset))?;
+        self.group.check()?;
+        self.group.container().dataset_info(dataset)
+    }
+
+    fn retain(&self, object: Token) -> Result<()> {
+        let _reading = self.group.turn.read();
+        self.group.check()?;
+        self.group.container().retain(object)
+    }
+
+    fn release(&self, object: Token) -> Result<()> {
+        let _reading = self.group.turn.read();
+        self.group.check()?;
+        self.group.container().release(object)
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {

@@ -29,12 +29,11 @@ impl Group {
             wire::to_bytes(&self.answer(created, !wishes.links && op.place.is_some())?)
         });
         let ((is_all, changes), (token, error)) = wire::from_bytes::<Answer>(&self.note_broken(said)?)?;
-        if !self.ranks.is_first() {
-            self.note_broken(match &op.place {
-                Some(place) if !is_all => self.replica.apply_new(&changes, place, token),
-                _ => self.replica.apply(&changes),
-            })?;
-        }
+        self.note_broken(match &op.place {
+            Some(place) if !is_all => self.replica.apply_new(&changes, place, token),
+            _ if self.ranks.is_first() => Ok(()),
+            _ => self.replica.apply(&changes),
+        })?;
         error.map_or(Ok(token), Err)
     }
 

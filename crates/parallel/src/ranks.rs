@@ -68,6 +68,9 @@ fn name(number: u32) -> String {
     named.map_or_else(|| format!("call {number}"), |name| (*name).to_owned())
 }
 
+/// Bytes of a [`Header`].
+const HEADER_BYTES: usize = 21;
+
 /// The first words of a rank, the same number of bytes for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
@@ -120,7 +123,9 @@ impl Ranks {
     /// Returns the same error to all ranks: who makes another call, or the error of the first that cannot.
     pub(crate) fn agree(&self, call: Call, hash: u64, own: u64, ready: Result<()>) -> Result<Vec<u64>> {
         let header = Header { number: call.number(), failed: ready.is_err(), hash, own };
-        let all = self.0.allgather_equal(&wire::to_bytes(&header)?)?;
+        let mut said = Vec::with_capacity(HEADER_BYTES);
+        header.put(&mut said)?;
+        let all = self.0.allgather_equal(&said)?;
         let all = all.iter().map(|bytes| wire::from_bytes(bytes)).collect::<Result<Vec<Header>>>()?;
         check_same(&all)?;
         if all.iter().any(|header| header.failed) {

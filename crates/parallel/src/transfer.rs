@@ -291,8 +291,9 @@ impl Collective for Group {
     fn write_all(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         let _turn = self.turn.write();
         let mut begun = self.begin_write(writes)?;
+        let datasets: Vec<_> = writes.iter().map(|write| write.dataset).collect();
         if begun.is_done {
-            return self.replica.elements_changed();
+            return self.replica.elements_changed_of(&datasets);
         }
         let mut written = match begun.written.take() {
             Some(written) => Ok(written),
@@ -316,7 +317,7 @@ impl Collective for Group {
                 self.write_filtered(write, grid)?;
             }
         }
-        self.replica.elements_changed()
+        self.replica.elements_changed_of(&datasets)
     }
 
     fn write_values_all(

@@ -146,6 +146,7 @@ pub trait Replica: Send + Sync {
     fn apply(&self, changes: &[u8]) -> Result<()>;
 
     /// Takes what the leader's [`changes_of_new`](Replica::changes_of_new) returned of a dataset with a link at `place`.
+    /// Followers do, and the leader after it told them.
     fn apply_new(&self, _changes: &[u8], _place: &LinkLocation, _dataset: Token) -> Result<()> {
         Ok(())
     }
@@ -217,6 +218,11 @@ pub trait Replica: Send + Sync {
 
     /// Forgets what is cached of elements: others wrote some.
     fn elements_changed(&self) -> Result<()>;
+
+    /// Forgets what is cached of the elements of these datasets: others wrote some.
+    fn elements_changed_of(&self, _datasets: &[Token]) -> Result<()> {
+        self.elements_changed()
+    }
 
     /// Makes durable what this process wrote.
     fn sync(&self) -> Result<()>;

@@ -12,7 +12,7 @@ use model::{Error, Result};
 use system::clock::Instant;
 use system::sync::{Mutex, MutexGuard};
 
-use super::peers::{self, Peer};
+use super::peers::{self, Peers};
 use super::raw::{self, Buffers, Exchange, MESSAGE_BYTES_MAX, Own, Parts, Pending, Threading};
 use crate::{Comm, gone};
 
@@ -28,6 +28,9 @@ const LONG: Duration = Duration::from_secs(1);
 const NAP: Duration = Duration::from_micros(100);
 /// Tests between two looks at the clock.
 const TESTS: u32 = 32;
+/// For how long a call keeps its processor, where the machine has one for each of its ranks. As a rule the others are
+/// about to come: to yield costs more than that, and other programs that run get whole time slices.
+const BRIEF: Duration = Duration::from_micros(200);
 /// Bytes of a message that may hold all there is to say.
 const FIRST_BYTES: usize = 1024;
 
@@ -41,7 +44,7 @@ pub struct Communicator {
     size: usize,
     threading: Threading,
     wait_max: Duration,
-    peers: Arc<Vec<Option<Peer>>>,
+    peers: Arc<Peers>,
     /// One call at a time; why one failed: none goes well after it.
     broken: Mutex<Option<Error>>,
 }
@@ -74,11 +77,11 @@ impl Communicator {
             let _alone = alone(threading)?;
             // SAFETY: MPI is running; the rest is the caller's promise.
             let pending = unsafe { Pending::duplicate(comm) }?;
-            Own::new(wait(pending, WAIT_MAX, &[])?)?
+            Own::new(wait(pending, WAIT_MAX, &Peers::default())?)?
         };
         let mut new = Self::new(own, threading, Arc::default())?;
         let all = new.allgather(&peers::own())?;
-        new.peers = Arc::new(all.iter().map(|bytes| peers::of(bytes)).collect());
+        new.peers = Arc::new(Peers::of(&all));
         Ok(new)
     }
 
@@ -88,7 +91,7 @@ impl Communicator {
         unsafe { Self::duplicate(RSMPI_COMM_WORLD) }
     }
 
-    fn new(own: Own, threading: Threading, peers: Arc<Vec<Option<Peer>>>) -> Result<Self> {
+    fn new(own: Own, threading: Threading, peers: Arc<Peers>) -> Result<Self> {
         let (rank, size) = own.place()?;
         let broken = Mutex::new(None);
         Ok(Communicator { own, rank, size, threading, wait_max: WAIT_MAX, peers, broken })
@@ -182,17 +185,22 @@ impl Communicator {
 }
 
 /// Waits for the end of a call, as long as it makes sense.
-fn wait<T>(mut pending: Pending<T>, wait_max: Duration, peers: &[Option<Peer>]) -> Result<T> {
+fn wait<T>(mut pending: Pending<T>, wait_max: Duration, peers: &Peers) -> Result<T> {
     let begun = Instant::now();
     let (mut looked, mut missing) = (Duration::ZERO, None);
+    let mut is_brief = peers.have_processors();
     loop {
         for _ in 0..TESTS {
             if let Some(result) = pending.test()? {
                 return Ok(result);
             }
-            system::thread::yield_now();
+            match is_brief {
+                true => std::hint::spin_loop(),
+                false => system::thread::yield_now(),
+            }
         }
         let waited = begun.elapsed();
+        is_brief &= waited < BRIEF;
         if let Some((rank, since)) = missing
             && waited > since + LATE
         {
@@ -200,8 +208,7 @@ fn wait<T>(mut pending: Pending<T>, wait_max: Duration, peers: &[Option<Peer>]) 
         }
         if waited > looked + LOOK {
             looked = waited;
-            let found = peers.iter().position(|peer| peer.as_ref().is_some_and(Peer::is_gone));
-            missing = missing.or(found.map(|rank| (rank, waited)));
+            missing = missing.or(peers.gone().map(|rank| (rank, waited)));
         }
         if waited >= wait_max {
             return Err(silent(waited));
@@ -277,9 +284,9 @@ impl Comm for Communicator {
         if bytes.len() > self.round_bytes() {
             return self.gather_in_turn(bytes, &vec![bytes.len() as u64; self.size]);
         }
-        let parts = Parts::of(std::iter::repeat_n(bytes.len(), self.size));
-        let done = self.exchange(Exchange::GatherEqual, Buffers::new(bytes, parts))?;
-        Ok(done.parts.split(&done.received).map(<[u8]>::to_vec).collect())
+        let done = self.exchange(Exchange::GatherEqual, Buffers::of_bytes(bytes, bytes.len() * self.size))?;
+        let part = |rank| done.received[rank * bytes.len()..][..bytes.len()].to_vec();
+        Ok((0..self.size).map(part).collect())
     }
 
     fn gather(&self, root: usize, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {

@@ -3,7 +3,7 @@
 use std::fs;
 
 /// A process of this machine.
-pub(super) struct Peer {
+struct Peer {
     id: u32,
     /// When it began: its number may be another's one day.
     began: u64,
@@ -33,15 +33,56 @@ pub(super) fn own() -> Vec<u8> {
 }
 
 /// Returns the process that sent these bytes, if it runs on this machine.
-pub(super) fn of(bytes: &[u8]) -> Option<Peer> {
+fn of(bytes: &[u8]) -> Option<Peer> {
     let mut words = std::str::from_utf8(bytes).ok()?.splitn(3, ' ');
     let (id, began) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     (words.next()? == machine()?).then_some(Peer { id, began })
 }
 
+/// The members of a group, as far as they run on this machine.
+#[derive(Default)]
+pub(super) struct Peers {
+    /// By rank.
+    here: Vec<Option<Peer>>,
+    have_processors: bool,
+}
+
+impl Peers {
+    /// Returns the members that sent these bytes.
+    pub(super) fn of(all: &[Vec<u8>]) -> Self {
+        let here: Vec<_> = all.iter().map(|bytes| of(bytes)).collect();
+        let count = here.iter().flatten().count();
+        Peers { have_processors: 0 < count && count <= processors(), here }
+    }
+
+    /// Returns whether the machine has a processor for each of them.
+    pub(super) fn have_processors(&self) -> bool {
+        self.have_processors
+    }
+
+    /// Returns the first rank that ended.
+    pub(super) fn gone(&self) -> Option<usize> {
+        self.here.iter().position(|peer| peer.as_ref().is_some_and(Peer::is_gone))
+    }
+}
+
+/// Returns the processors of this machine: all of them, because each rank may be bound to one. 0 where the system does
+/// not say.
+fn processors() -> usize {
+    let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    text.trim().split(',').map(|range| count_of(range).unwrap_or(0)).sum()
+}
+
+/// Returns how many numbers a range has: `4` or `0-3`.
+fn count_of(range: &str) -> Option<usize> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+    Some((last + 1).saturating_sub(first))
+}
+
 impl Peer {
     /// It ended, whether or not a caller has taken note of that.
-    pub(super) fn is_gone(&self) -> bool {
+    fn is_gone(&self) -> bool {
         let is_running = |(state, began): (String, u64)| began == self.began && state != "Z" && state != "X";
         !look(self.id).is_some_and(is_running)
     }
@@ -67,6 +108,22 @@ mod tests {
         }
         child.wait().unwrap();
         assert!(peer.is_gone());
+    }
+
+    #[test]
+    fn processors_are_counted_in_ranges() {
+        assert_eq!(
+            [count_of("0"), count_of("0-3"), count_of("8-8"), count_of("")],
+            [Some(1), Some(4), Some(1), None]
+        );
+        assert!(processors() > 0, "this machine says how many it has");
+    }
+
+    #[test]
+    fn members_of_more_ranks_than_processors_yield() {
+        assert!(Peers::of(&[own()]).have_processors());
+        assert!(!Peers::of(&vec![own(); processors() + 1]).have_processors());
+        assert!(!Peers::of(&[Vec::new()]).have_processors(), "no one knows where it runs");
     }
 
     #[test]

@@ -154,11 +154,16 @@ impl Parts {
 impl Buffers {
     /// Returns buffers that send `sent` and receive parts.
     pub(super) fn new(sent: &[u8], parts: Parts) -> Self {
+        let total = parts.total();
+        Buffers { parts, ..Self::of_bytes(sent, total) }
+    }
+
+    /// Returns buffers that send `sent` and receive so many bytes, in parts that the caller knows.
+    pub(super) fn of_bytes(sent: &[u8], received: usize) -> Self {
         let mut copy = Vec::with_capacity(sent.len() + 1);
         copy.extend_from_slice(sent);
         copy.push(0);
-        let received = vec![0; parts.total() + 1];
-        Buffers { sent: copy, sent_parts: Parts::default(), received, parts }
+        Buffers { sent: copy, received: vec![0; received + 1], ..Buffers::default() }
     }
 
     fn sent_len(&self) -> c_int {

@@ -244,6 +244,20 @@ impl NativeContainer {
         Ok(())
     }
 
+    /// Forgets the same of one dataset. Where that lies in one piece, the rest of a large cache stays.
+    pub(crate) fn forget_elements_of(&self, dataset: Token) -> Result<()> {
+        let file = self.open_file()?;
+        let known = file.datasets.get(address(dataset));
+        match known.as_ref().map(|dataset| &dataset.layout) {
+            Some(Layout::Contiguous { address: Some(at), bytes: Some(bytes) }) => {
+                let start = file.store.user_block_bytes() + at.0;
+                file.store.shared.written_by_others(&[(start, *bytes)]);
+                Ok(())
+            }
+            _ => self.forget_elements(),
+        }
+    }
+
     /// Forgets everything that was read: another process changed the file, which ends at the offset `end` now.
     pub(crate) fn forget_all(&self, end: u64) -> Result<()> {
         let file = self.open_file()?;

@@ -162,6 +162,10 @@ impl Replica for Follower {
         self.native.forget_elements()
     }
 
+    fn elements_changed_of(&self, datasets: &[Token]) -> Result<()> {
+        datasets.iter().try_for_each(|dataset| self.native.forget_elements_of(*dataset))
+    }
+
     fn end_write(&self) -> Result<()> {
         Ok(())
     }

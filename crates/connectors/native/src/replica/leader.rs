@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use files::PageKind;
 use model::{Error, Result, Token};
-use vol::{ChunkGrid, Container, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
+use vol::{ChunkGrid, Container, LeaderBytes, LinkLocation, NewChunk, OpPlacement, Placement, Replica};
 
 use crate::container::NativeContainer;
 use crate::format::Address;
 use crate::gate::Scope;
-use crate::replica::without;
+use crate::replica::{Changes, without};
 
 pub(crate) struct Leader {
     native: Arc<NativeContainer>,
@@ -67,6 +67,14 @@ impl Replica for Leader {
     /// The leader knows.
     fn apply(&self, _changes: &[u8]) -> Result<()> {
         Ok(())
+    }
+
+    /// The header is asked for next. Here it is decoded while followers do so, and not while they wait for it.
+    fn apply_new(&self, changes: &[u8], _place: &LinkLocation, dataset: Token) -> Result<()> {
+        match Changes::decode(changes)?.pieces.first() {
+            Some((_, header)) => self.native.file.know_header(Address(dataset.to_u64()), header),
+            None => Ok(()),
+        }
     }
 
     fn place(&self, op: &OpPlacement) -> Result<Placement> {
@@ -143,6 +151,10 @@ impl Replica for Leader {
 
     fn elements_changed(&self) -> Result<()> {
         self.native.forget_elements()
+    }
+
+    fn elements_changed_of(&self, datasets: &[Token]) -> Result<()> {
+        datasets.iter().try_for_each(|dataset| self.native.forget_elements_of(*dataset))
     }
 
     fn end_write(&self) -> Result<()> {

@@ -24,7 +24,9 @@ pub(crate) struct Changes {
 
 impl Changes {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = vec![u8::from(self.is_anew), u8::from(self.is_committed)];
+        let pieces: usize = self.pieces.iter().map(|(_, bytes)| bytes.len() + 16).sum();
+        let mut out = Vec::with_capacity(64 + 16 * self.recent.len() + pieces);
+        out.extend_from_slice(&[u8::from(self.is_anew), u8::from(self.is_committed)]);
         let head = [self.end, self.reserved.start, self.reserved.end, self.recent.len() as u64];
         let recent = self.recent.iter().flat_map(|range| [range.start, range.end]);
         put_numbers(head.into_iter().chain(recent).chain([self.pieces.len() as u64]), &mut out);

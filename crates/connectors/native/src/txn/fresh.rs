@@ -188,7 +188,16 @@ impl Txn {
     pub(crate) fn is_empty_group(&mut self, at: u64) -> Result<bool> {
         // Bytes given up again may wait in the buffer for the same place.
         self.flush()?;
-        let is_free = !self.is_committing() && !self.buffer.holds_some_of(at, u64::MAX);
-        Ok(is_free && io(self.file.bytes_end(at), "get size of file")? <= at)
+        if self.is_committing() || self.buffer.holds_some_of(at, u64::MAX) {
+            return Ok(false);
+        }
+        // Other programs may have written to a file that no lock keeps them from.
+        let is_alone = !self.seen.is_unlocked && self.written_end <= at;
+        if is_alone && self.seen_len.is_some_and(|len| len <= at) {
+            return Ok(true);
+        }
+        let len = io(self.file.bytes_end(at), "get size of file")?;
+        self.seen_len = is_alone.then_some(len);
+        Ok(len <= at)
     }
 }

@@ -93,6 +93,8 @@ pub(crate) struct Txn {
     buffered: usize,
     /// Nothing was written from here on.
     written_end: u64,
+    /// Length of the file at some time since the last commit: only writes below `written_end` made it longer.
+    seen_len: Option<u64>,
     /// What waits in the buffer stays there: followers read the file as they were told of it last.
     is_held: bool,
     /// The commit that is on its way to the file.
@@ -176,6 +178,7 @@ impl Txn {
             buffered: 0,
             // What lies behind the end of the first member may be committed: no gap there is filled.
             written_end: if first_end == u64::MAX { end } else { u64::MAX },
+            seen_len: None,
             is_held: false,
             sealed: None,
             has_leftover_record: false,
@@ -255,6 +258,7 @@ impl Txn {
     /// Takes all changes since the last commit, to make one of them. No other may be under way.
     pub(crate) fn seal(&mut self, publish: &Publish<'_>, durability: Durability) -> Result<Arc<Sealed>> {
         self.is_held = false;
+        self.seen_len = None;
         let ready = self.check().and_then(|()| self.check_alone()).and_then(|()| self.flush());
         let ready = ready.and_then(|()| self.fill_reserved(publish.end));
         if let Err(error) =

@@ -108,12 +108,33 @@ impl Writer {
             let body = self.storage.store_external_list(list)?;
             cached.set(kind::EXTERNAL_FILES, 1, body);
         }
-        cached.set(kind::LAYOUT, 0, layout.encode_new(self.storage.sizes)?);
+        let zeros = match alloc {
+            AllocTime::Early => self.allocate_zeros(op, &datatype, &layout)?,
+            _ => None,
+        };
+        cached.set(kind::LAYOUT, 0, zeros.as_ref().unwrap_or(&layout).encode_new(self.storage.sizes)?);
         let at = self.objects.adopt(cached);
-        if alloc == AllocTime::Early {
+        if alloc == AllocTime::Early && zeros.is_none() {
             self.allocate_early(at)?;
         }
         Ok(at)
+    }
+
+    /// Returns the layout of a contiguous dataset of zeros, which has its space now; `None` for other datasets. So its
+    /// header is encoded once, and not decoded in between.
+    fn allocate_zeros(
+        &mut self,
+        op: &OpDatasetCreate,
+        datatype: &Datatype,
+        layout: &Layout,
+    ) -> Result<Option<Layout>> {
+        let Layout::Contiguous { address: None, bytes: Some(bytes @ 1..) } = *layout else { return Ok(None) };
+        let is_here = op.create.layout == LayoutProperty::Contiguous && !datatype.has_descriptors();
+        if !is_here || op.create.fill.value != FillValue::Default {
+            return Ok(None);
+        }
+        let address = Some(self.storage.allocate_zeros(bytes)?);
+        Ok(Some(Layout::Contiguous { address, bytes: Some(bytes) }))
     }
 }
 

@@ -176,20 +176,44 @@ impl Storage {
         Ok(())
     }
 
+    /// Returns space for elements, which reads as zeros.
+    pub(super) fn allocate_zeros(&mut self, bytes: u64) -> Result<Address> {
+        let at = self.allocate(bytes, DataKind::Raw);
+        let piece = || vec![0; bytes.min(FILL_BYTES) as usize];
+        let filled = match self.reads_as_zeros(at) {
+            Ok(true) => Ok(()),
+            Ok(false) => self.repeat(&piece(), at, bytes),
+            Err(error) => Err(error),
+        };
+        if filled.is_err() {
+            self.release_raw(at, bytes);
+        }
+        filled.map(|()| at)
+    }
+
+    /// Returns whether new space has zeros already: the commit makes the file as long as what it has allocated.
+    fn reads_as_zeros(&mut self, at: Address) -> Result<bool> {
+        let is_empty = self.store().is_empty_group(at)?;
+        self.transaction.is_changed |= is_empty;
+        Ok(is_empty)
+    }
+
     /// Repeats the fill value over a range of whole elements.
     pub(super) fn write_fill(&mut self, dataset: &Dataset, at: Address, bytes: u64) -> Result<()> {
-        if chunk::fills_with_zeros(dataset) && self.store().is_empty_group(at)? {
-            // Zeros are there already: the commit makes the file as long as what it has allocated.
-            self.transaction.is_changed = true;
+        if chunk::fills_with_zeros(dataset) && self.reads_as_zeros(at)? {
             return Ok(());
         }
         let piece = (FILL_BYTES / dataset.element_bytes() as u64).max(1) * dataset.element_bytes() as u64;
         let mut fill = vec![0; piece.min(bytes) as usize];
         chunk::fill(dataset, &mut fill);
+        self.repeat(&fill, at, bytes)
+    }
+
+    fn repeat(&mut self, piece: &[u8], at: Address, bytes: u64) -> Result<()> {
         let mut done = 0;
         while done < bytes {
-            let len = (bytes - done).min(fill.len() as u64);
-            self.write_raw(Address(at.0 + done), &fill[..len as usize])?;
+            let len = (bytes - done).min(piece.len() as u64);
+            self.write_raw(Address(at.0 + done), &piece[..len as usize])?;
             done += len;
         }
         Ok(())

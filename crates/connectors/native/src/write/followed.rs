@@ -89,10 +89,7 @@ impl Writer {
         }
         let header = self.objects.write_new(at, &mut self.storage)?;
         self.chunks.forget(at);
-        let Some(header) = header else { return Ok(None) };
-        // It is asked for next.
-        self.reader.know_header(at, &header)?;
-        self.storage.changes_of_new(at, header).map(Some)
+        header.map(|header| self.storage.changes_of_new(at, header)).transpose()
     }
 
     /// Returns what a link to each of these objects changes, of which nothing but the links is missing.
