@@ -115,7 +115,7 @@ fn decoders_do_no_input_or_output() {
     }
 }
 
-/// `dir` has no dependencies, and asks for the time of day alone; `testkit` is for tests.
+/// `dir` has no dependencies: it asks for the time of day, and on Windows it waits for files in use; `testkit` is for tests.
 const OWN_CLOCK: [&str; 3] = ["storage/dir", "system", "testkit"];
 /// `bridges/http` waits for many sockets at once, with those of tokio.
 const OWN_SOCKETS: &str = "bridges/http";
