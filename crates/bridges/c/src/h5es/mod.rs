@@ -229,7 +229,7 @@ api! { EVENTSET:
         if id == H5ES_NONE {
             return Ok(());
         }
-        if set(id)?.in_progress() > 0 {
+        if set(id)?.is_busy() {
             return Err(Failure::new(
                 Major::EVENTSET,
                 Minor::CANTCLOSEOBJ,

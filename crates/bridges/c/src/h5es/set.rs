@@ -169,22 +169,20 @@ impl EventSet {
     /// Waits until all have ended or one has failed, for so long at most.
     pub(super) fn wait(&self, timeout: Duration) {
         let begun = Instant::now();
-        loop {
-            self.take_ended();
-            let next = self.next_to_end();
-            let left = timeout.saturating_sub(begun.elapsed());
-            match next {
-                Some(request) if self.failures() == 0 && !left.is_zero() => drop(request.wait(left)),
-                _ => return,
+        let left = || timeout.saturating_sub(begun.elapsed());
+        self.take_ended();
+        while let Some(requests) = self.first() {
+            if self.failures() > 0 || left().is_zero() {
+                return;
             }
+            requests.iter().for_each(|request| drop(request.wait(left())));
+            self.take_ended();
         }
     }
 
-    /// Returns the first request that has not ended.
-    fn next_to_end(&self) -> Option<Request> {
-        let state = self.0.lock();
-        let mut requests = state.in_progress.iter().flat_map(|one| &one.requests);
-        requests.find(|request| !request.status().is_final()).cloned()
+    /// Returns what the first operation in progress queued.
+    fn first(&self) -> Option<Vec<Request>> {
+        self.0.lock().in_progress.first().map(|one| one.requests.clone())
     }
 
     /// Takes back what has not begun, the last first: nothing begins whose other half is taken back.
@@ -197,9 +195,14 @@ impl EventSet {
         self.take_ended();
     }
 
-    /// Returns how many operations have not ended.
+    /// Returns how many operations have not ended, as far as the program was told: how one ended, it learns with that.
     pub(super) fn in_progress(&self) -> usize {
-        self.0.lock().in_progress.iter().filter(|one| !one.has_ended()).count()
+        self.0.lock().in_progress.len()
+    }
+
+    /// Returns whether operations have not ended.
+    pub(super) fn is_busy(&self) -> bool {
+        self.0.lock().in_progress.iter().any(|one| !one.has_ended())
     }
 
     /// Returns how many operations were inserted.
