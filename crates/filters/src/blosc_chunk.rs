@@ -177,7 +177,7 @@ impl<'a> Blocks<'a> {
         Ok(Input::new(self.at, starts))
     }
 
-    /// Returns the next block. Delta refers to the `first` one, which is empty until it is decoded.
+    /// Decodes the next block. Delta refers to the `first` one, which is empty until it is decoded.
     fn block(
         &self,
         starts: &mut Input<'_>,

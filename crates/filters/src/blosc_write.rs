@@ -66,7 +66,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Returns one chunk; stored uncompressed when that is smaller. `to` has [`Settings::buffer_bytes`] left.
+    /// Writes one chunk, uncompressed when that is smaller. `to` has [`Settings::buffer_bytes`] left.
     pub(crate) fn write(&self, input: &[u8], to: &mut Writer<'_>, codecs: &mut Codecs) -> Result<(), Error> {
         if u32::try_from(input.len()).map_or(true, |len| len > i32::MAX as u32 - 64) {
             return Err(self.at.invalid("chunk above 2 GiB"));
@@ -197,7 +197,7 @@ impl Settings {
         planes
     }
 
-    /// Returns the header with a stored size of zero, which is filled in at the end.
+    /// Writes the header with a stored size of zero, which is filled in at the end.
     fn header(
         &self,
         to: &mut Writer<'_>,

@@ -52,7 +52,7 @@ impl<'a> Flow<'a> {
         Self { input, scratch, moved: false, len: input.len() }
     }
 
-    /// Returns one filter, into the back buffer.
+    /// Runs one filter, into the back buffer.
     pub(crate) fn step(
         &mut self,
         filter: FilterId,

@@ -27,7 +27,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns a part whose 32-bit length stands before it. `encode` writes it and tells how long it is; where it has
+    /// Writes a part whose 32-bit length stands before it. `encode` writes it and says how long it is; where it has
     /// nothing shorter, the part is `plain`.
     pub(crate) fn part(
         &mut self,

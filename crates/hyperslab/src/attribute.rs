@@ -27,7 +27,7 @@ impl Attribute {
         &self.info.name
     }
 
-    /// Name, type, extent.
+    /// Returns its name, datatype and extent.
     pub fn info(&self) -> &AttributeInfo {
         &self.info
     }

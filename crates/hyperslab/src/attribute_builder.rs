@@ -36,21 +36,21 @@ impl Object {
 }
 
 impl AttributeBuilder {
-    /// Elements of type `T`.
+    /// Sets the type of the elements to `T`.
     #[must_use]
     pub fn empty<T: H5Type>(mut self) -> Self {
         self.datatype = Some(self.object.session.stored_type(T::datatype()));
         self
     }
 
-    /// Elements of any type.
+    /// Sets the type of the elements.
     #[must_use]
     pub fn empty_as(mut self, datatype: &Datatype) -> Self {
         self.datatype = Some(datatype.clone());
         self
     }
 
-    /// Returns the extent.
+    /// Sets the extent.
     #[must_use]
     pub fn shape(mut self, shape: impl Into<Extents>) -> Self {
         self.extents = shape.into();
@@ -68,7 +68,7 @@ impl AttributeBuilder {
         self.with_data_as(data, &datatype)
     }
 
-    /// Like [`AttributeBuilder::with_data`], with elements stored as another type.
+    /// Takes elements as [`AttributeBuilder::with_data`] does, and stores them as another type.
     pub fn with_data_as<'d, A, T, D>(self, data: A, datatype: &Datatype) -> AttributeBuilderData<'d, T, D>
     where
         A: Into<ArrayView<'d, T, D>>,

@@ -72,14 +72,14 @@ impl DatasetBuilder {
         }
     }
 
-    /// Elements of type `T`.
+    /// Sets the type of the elements to `T`.
     #[must_use]
     pub fn empty<T: H5Type>(mut self) -> Self {
         self.datatype = Some(self.group.session.stored_type(T::datatype()));
         self
     }
 
-    /// Elements of any type.
+    /// Sets the type of the elements.
     #[must_use]
     pub fn empty_as(self, datatype: &Datatype) -> Self {
         self.of(datatype.clone())
@@ -101,7 +101,7 @@ impl DatasetBuilder {
         self.with_data_as(data, &datatype)
     }
 
-    /// Like [`DatasetBuilder::with_data`], with elements stored as another type.
+    /// Takes elements as [`DatasetBuilder::with_data`] does, and stores them as another type.
     pub fn with_data_as<'d, A, T, D>(self, data: A, datatype: &Datatype) -> DatasetBuilderData<'d, T, D>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -156,7 +156,7 @@ impl<V> DatasetBuilder<V> {
         self
     }
 
-    /// Every dimension can grow without end.
+    /// Lets every dimension grow without end.
     #[must_use]
     pub fn resizable(mut self) -> Self {
         self.extents = self.extents.map(Extents::resizable);
@@ -170,14 +170,14 @@ impl<V> DatasetBuilder<V> {
         self
     }
 
-    /// Elements in one piece.
+    /// Stores the elements in one piece.
     #[must_use]
     pub fn no_chunk(mut self) -> Self {
         self.create.layout = Layout::Contiguous;
         self
     }
 
-    /// Elements in the object's header.
+    /// Stores the elements in the object's header.
     #[must_use]
     pub fn compact(mut self) -> Self {
         self.create.layout = Layout::Compact;
@@ -217,14 +217,14 @@ impl<V> DatasetBuilder<V> {
         )
     }
 
-    /// When elements that were never written are filled.
+    /// Sets when elements that were never written are filled.
     #[must_use]
     pub fn fill_time(mut self, time: FillTime) -> Self {
         self.create.fill.time = time;
         self
     }
 
-    /// When storage is allocated; `None` as suits the layout.
+    /// Sets when storage is allocated; `None` as suits the layout.
     #[must_use]
     pub fn alloc_time(mut self, time: Option<AllocTime>) -> Self {
         self.create.alloc_time = time.unwrap_or_default();
@@ -238,7 +238,7 @@ impl<V> DatasetBuilder<V> {
         self
     }
 
-    /// Returns the type of a committed datatype, which the dataset shares.
+    /// Takes the type of a committed datatype, which the dataset shares.
     pub fn committed(mut self, datatype: &NamedDatatype) -> Result<Self> {
         self.datatype = Some(datatype.datatype()?);
         self.committed = Some(datatype.token());

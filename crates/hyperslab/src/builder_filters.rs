@@ -49,99 +49,99 @@ impl<V> DatasetBuilder<V> {
         self
     }
 
-    /// These filters, instead of those before.
+    /// Replaces all filters.
     #[must_use]
     pub fn set_filters(mut self, filters: &[Filter]) -> Self {
         self.create.filters.clear();
         filters.iter().fold(self, |builder, filter| builder.push_filter(Ok(filter.to_spec())))
     }
 
-    /// No filters.
+    /// Removes all filters.
     #[must_use]
     pub fn clear_filters(mut self) -> Self {
         self.create.filters.clear();
         self
     }
 
-    /// Deflate (gzip), level 0 to 9.
+    /// Adds deflate (gzip), level 0 to 9.
     #[must_use]
     pub fn deflate(self, level: u8) -> Self {
         self.push_filter(Ok(Filter::Deflate(level).to_spec()))
     }
 
-    /// Returns bytes of elements side by side, which compresses better.
+    /// Adds the shuffle filter: equal bytes of neighbours stand together, which compresses better.
     #[must_use]
     pub fn shuffle(self) -> Self {
         self.push_filter(Ok(Filter::Shuffle.to_spec()))
     }
 
-    /// Returns a checksum on every chunk.
+    /// Adds a checksum of every chunk.
     #[must_use]
     pub fn fletcher32(self) -> Self {
         self.push_filter(Ok(Filter::Fletcher32.to_spec()))
     }
 
-    /// Szip.
+    /// Adds Szip.
     #[must_use]
     pub fn szip(self, coding: SZip, px_per_block: u8) -> Self {
         self.push_filter(Ok(Filter::SZip(coding, px_per_block).to_spec()))
     }
 
-    /// Only the significant bits of numbers.
+    /// Adds N-bit: only the significant bits of numbers are stored.
     #[must_use]
     pub fn nbit(self) -> Self {
         self.push_filter(Ok(Filter::NBit.to_spec()))
     }
 
-    /// Differences to the smallest number of a chunk.
+    /// Adds scale-offset: differences to the smallest number of a chunk are stored.
     #[must_use]
     pub fn scale_offset(self, mode: ScaleOffset) -> Self {
         self.push_filter(Ok(Filter::ScaleOffset(mode).to_spec()))
     }
 
-    /// LZF, as h5py has it.
+    /// Adds LZF, as h5py has it.
     #[must_use]
     pub fn lzf(self) -> Self {
         self.push_filter(Ok(Filter::LZF.to_spec()))
     }
 
-    /// Blosc with any of its compressors, level 0 to 9.
+    /// Adds Blosc with any of its compressors, level 0 to 9.
     #[must_use]
     pub fn blosc(self, complib: Blosc, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
         self.push_filter(Ok(Filter::Blosc(complib, clevel, shuffle.into()).to_spec()))
     }
 
-    /// Blosc with BloscLZ.
+    /// Adds Blosc with BloscLZ.
     #[must_use]
     pub fn blosc_blosclz(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
         self.blosc(Blosc::BloscLZ, clevel, shuffle)
     }
 
-    /// Blosc with LZ4.
+    /// Adds Blosc with LZ4.
     #[must_use]
     pub fn blosc_lz4(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
         self.blosc(Blosc::LZ4, clevel, shuffle)
     }
 
-    /// Blosc with LZ4HC.
+    /// Adds Blosc with LZ4HC.
     #[must_use]
     pub fn blosc_lz4hc(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
         self.blosc(Blosc::LZ4HC, clevel, shuffle)
     }
 
-    /// Blosc with Snappy.
+    /// Adds Blosc with Snappy.
     #[must_use]
     pub fn blosc_snappy(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
         self.blosc(Blosc::Snappy, clevel, shuffle)
     }
 
-    /// Blosc with zlib.
+    /// Adds Blosc with zlib.
     #[must_use]
     pub fn blosc_zlib(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
         self.blosc(Blosc::ZLib, clevel, shuffle)
     }
 
-    /// Blosc with Zstandard.
+    /// Adds Blosc with Zstandard.
     #[must_use]
     pub fn blosc_zstd(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
         self.blosc(Blosc::ZStd, clevel, shuffle)

@@ -153,18 +153,18 @@ impl Group {
         self.session.container.link_create(&OpLinkCreate { place: self.place(path)?, target })
     }
 
-    /// A soft link to a path.
+    /// Creates a soft link to a path.
     pub fn link_soft(&self, target: &str, path: &str) -> Result<()> {
         self.link_to(path, LinkTarget::Soft(target.to_owned()))
     }
 
-    /// A second name for an object.
+    /// Creates a hard link: one more name of an object.
     pub fn link_hard(&self, target: &str, path: &str) -> Result<()> {
         let (_, token) = self.session.find(self.token, target)?;
         self.link_to(path, LinkTarget::Hard(token))
     }
 
-    /// A link to an object of another container.
+    /// Creates a link to an object of another container.
     pub fn link_external(&self, file: &str, target: &str, path: &str) -> Result<()> {
         self.link_to(path, LinkTarget::External { file: file.to_owned(), path: target.to_owned() })
     }

@@ -52,7 +52,7 @@ impl Dataset {
         Dataset { transfer, ..self.clone() }
     }
 
-    /// Type, extent and creation properties.
+    /// Returns the datatype, the extent and the creation properties.
     pub fn dataset_info(&self) -> Arc<DatasetInfo> {
         self.info.read().clone()
     }
@@ -200,7 +200,7 @@ impl Dataset {
         self.read_selection(&Selection::All)
     }
 
-    /// All elements, into a buffer that has exactly their number.
+    /// Reads all elements into a buffer that has exactly their number.
     pub fn read_into<T: H5Type>(&self, values: &mut [T]) -> Result<()> {
         self.read_selection_into(&Selection::All, values)
     }
@@ -255,7 +255,7 @@ impl Dataset {
         self.read_slice(slice)
     }
 
-    /// Single elements by their coordinates, in the order given.
+    /// Returns single elements by their coordinates, in the order given.
     pub fn read_points<T: H5Type>(&self, coordinates: &[Vec<u64>]) -> Result<Array1<T>> {
         let rank = self.ndim();
         if let Some(odd) = coordinates.iter().find(|c| c.len() != rank) {

@@ -30,7 +30,7 @@ impl Environment {
         Self::from(|name| std::env::var_os(name))
     }
 
-    /// Like [`Environment::read`], with variables from another source.
+    /// Does what [`Environment::read`] does, with variables from another source.
     pub fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Environment> {
         let mut found = Environment { registry: registry(), ..Environment::default() };
         if let Some(path) = variable("HDF5_PLUGIN_PATH") {

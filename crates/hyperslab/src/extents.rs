@@ -104,7 +104,7 @@ impl std::ops::Deref for SimpleExtents {
 /// The extents of a dataset or attribute: no element, one element, or an array of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Extents {
-    /// No element.
+    /// Returns an extent without elements.
     Null,
     /// One element without a dimension.
     Scalar,
@@ -118,7 +118,7 @@ impl Extents {
         extents.into()
     }
 
-    /// No element.
+    /// Returns an extent without elements.
     pub fn null() -> Self {
         Extents::Null
     }

@@ -100,27 +100,27 @@ impl Filter {
         u16::try_from(self.id()).is_ok_and(filters::pipeline::is_available)
     }
 
-    /// Deflate (gzip).
+    /// Returns deflate (gzip) with a level of 0 to 9.
     pub fn deflate(level: u8) -> Self {
         Filter::Deflate(level)
     }
 
-    /// Returns bytes of elements side by side.
+    /// Returns the shuffle filter.
     pub fn shuffle() -> Self {
         Filter::Shuffle
     }
 
-    /// Returns a checksum.
+    /// Returns the checksum of Fletcher.
     pub fn fletcher32() -> Self {
         Filter::Fletcher32
     }
 
-    /// Blosc.
+    /// Returns Blosc with one of its compressors.
     pub fn blosc(complib: Blosc, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
         Filter::Blosc(complib, clevel, shuffle.into())
     }
 
-    /// Any other.
+    /// Returns any other filter by its number.
     pub fn user(id: i32, values: &[u32]) -> Self {
         Filter::User(id, values.to_vec())
     }

@@ -53,12 +53,12 @@ pub struct IterationCursor {
 }
 
 impl IterationCursor {
-    /// Before the first link.
+    /// Returns the position before the first link.
     pub const fn start(index: Index, order: Order) -> Self {
         IterationCursor { index, order, position: 0 }
     }
 
-    /// So many links further.
+    /// Returns the position so many links further.
     #[must_use]
     pub const fn skip(self, items: u64) -> Self {
         IterationCursor { position: self.position + items, ..self }

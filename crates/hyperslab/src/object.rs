@@ -103,7 +103,7 @@ impl Object {
         &self.session.container
     }
 
-    /// Kind, reference count, times, number of attributes.
+    /// Returns its kind, reference count, times and number of attributes.
     pub fn info(&self) -> Result<ObjectInfo> {
         self.session.container.object_info(self.token)
     }

@@ -152,7 +152,7 @@ impl FileBuilder {
         &mut self.access
     }
 
-    /// Creation properties, to be changed.
+    /// Returns the creation properties, to be changed.
     pub fn fcpl(&mut self) -> &mut FileCreateBuilder {
         &mut self.create
     }
@@ -239,7 +239,7 @@ impl FileAccessBuilder {
         self
     }
 
-    /// In memory only (`false`), or in a file (`true`). In memory it stays until the process ends or deletes it.
+    /// Keeps the file in memory only (`false`), or writes it to disk too (`true`). In memory it stays until the process ends or deletes it.
     pub fn core_filebacked(&mut self, filebacked: bool) -> &mut Self {
         self.in_memory = !filebacked;
         self

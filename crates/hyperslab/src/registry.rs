@@ -110,12 +110,12 @@ pub struct FolderResolver {
 const RECENT_MAX: usize = 16;
 
 impl FolderResolver {
-    /// Everything under `root` may be opened.
+    /// Returns a resolver that opens everything under `root`.
     pub fn new(root: impl AsRef<Path>, registry: Registry) -> Result<Arc<Self>> {
         Self::metered(root, registry, None)
     }
 
-    /// Like [`new`](Self::new), for one who walks over whole containers and keeps an account of that.
+    /// Returns what [`new`](Self::new) does, for one who walks over whole containers and keeps an account of that.
     pub fn metered(root: impl AsRef<Path>, registry: Registry, work: Option<Work>) -> Result<Arc<Self>> {
         let root = root.as_ref();
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };

@@ -29,12 +29,12 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Of the info of the system about a file.
+    /// Returns the stamp that the system's info about a file has.
     pub fn of(info: &Info) -> Stamp {
         Stamp { bytes: info.bytes, modified: info.modified }
     }
 
-    /// Of what is at a path; `None` where nothing is.
+    /// Returns the stamp of what is at a path; `None` where nothing is.
     pub fn at(dir: &Dir, path: &Path) -> Option<Stamp> {
         dir.info(path).ok().map(|info| Self::of(&info))
     }

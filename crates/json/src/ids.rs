@@ -39,7 +39,7 @@ pub fn collection(kind: ObjectKind) -> &'static str {
     }
 }
 
-/// Sixteen bytes that text always gives (FNV-1a).
+/// Returns sixteen bytes that the same text always gives (FNV-1a).
 pub fn digest(text: &[u8]) -> [u8; 16] {
     const PRIME: u128 = 0x0000000001000000000000000000013B;
     let start = 0x6c62272e07bb014262b821756295c58d_u128;
@@ -60,7 +60,7 @@ pub fn uuid(bytes: &[u8; 16]) -> String {
 }
 
 impl Ids {
-    /// For a container that is always called `place`.
+    /// Returns the identities of a container that is always called `place`.
     pub fn new(place: &str) -> Self {
         let mut salt = [0; 8];
         salt.copy_from_slice(&digest(place.as_bytes())[..8]);
@@ -97,7 +97,7 @@ impl Ids {
         self.number_next = self.number_next.max(number);
     }
 
-    /// The next object that is made has this identity.
+    /// Sets the identity of the next object that is created.
     pub fn expect(&mut self, id: &str) {
         self.expected = Some(id.to_owned());
     }

@@ -48,7 +48,7 @@ fn creation<'v, 'a>(value: &'v Value<'a>) -> &'v Value<'a> {
     value.get("creationProperties").unwrap_or(EMPTY)
 }
 
-/// Creation properties of a group.
+/// Reads the creation properties of a group.
 pub fn group_properties(value: &Value<'_>) -> Result<GroupCreate> {
     properties::group_from_json(creation(value))
 }
@@ -149,7 +149,7 @@ impl Loader<'_> {
         Ok(heap.get(model::heap::VarLenDescriptor::load(&bytes)?, unit)?.to_vec())
     }
 
-    /// The comment and the attributes that any object may have.
+    /// Reads the comment and the attributes that any object may have.
     pub fn common(&self, object: Token, value: &Value<'_>) -> Result<()> {
         if let Some(comment) = value.maybe("comment", Value::text_owned)? {
             self.container.object_set_comment(object, Some(&comment))?;
@@ -177,7 +177,7 @@ impl Loader<'_> {
         bytes.map_or(Ok(()), |bytes| self.container.attribute_write(object, &name, &bytes))
     }
 
-    /// A link of a group.
+    /// Reads a link of a group.
     pub fn link(&self, group: Token, value: &Value<'_>) -> Result<()> {
         let name = value.need("title")?.text()?;
         let target = self.link_target(value)?;

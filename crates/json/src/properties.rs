@@ -204,7 +204,7 @@ fn layout_from_json(value: &Value<'_>, blocks_max: u64) -> Result<Layout> {
     })
 }
 
-/// Creation properties of a container, except those of its root group.
+/// Returns the creation properties of a container, except those of its root group.
 pub fn file_to_json(create: &FileCreate) -> Option<Value<'static>> {
     let usual = FileCreate::default();
     let index = |index: &SharedIndex| {

@@ -25,7 +25,7 @@ impl SiblingResolver {
     /// The name under which the container above can be asked for. No file is called like this.
     pub const OWN: &'static str = "\0own";
 
-    /// For a container at `place` that a user opens with `access`.
+    /// Returns the resolver of a container at `place` that a user opens with `access`.
     pub fn new(access: &FileAccess, place: &str) -> Arc<Self> {
         let (resolver, durability) = (access.resolver.clone(), access.durability);
         Arc::new(SiblingResolver { resolver, place: place.to_owned(), durability, own: Mutex::new(None) })

@@ -23,7 +23,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// For a container that is always called `place`.
+    /// Returns what handles of a container share that is always called `place`.
     pub fn new(place: &str) -> Arc<Self> {
         Arc::new(Shared {
             ids: RwLock::new(Ids::new(place)),
@@ -32,12 +32,12 @@ impl Shared {
         })
     }
 
-    /// While this is held, no one makes, links, unlinks or describes objects; elements may still be written.
+    /// Returns a guard. While it is held, no one creates, links, unlinks or describes objects; elements may still be written.
     pub fn pause(&self) -> RwLockWriteGuard<'_, ()> {
         self.gate.write()
     }
 
-    /// The next object that is made has this identity. For who paused the others.
+    /// Sets the identity of the next object that is created, for a caller who paused the others.
     pub fn expect(&self, id: &str) {
         self.ids.write().expect(id);
     }
@@ -104,12 +104,12 @@ impl std::fmt::Debug for Translated {
 }
 
 impl Translated {
-    /// Over `inner`.
+    /// Returns a container over `inner`.
     pub fn new(inner: Arc<dyn Container>, shared: Arc<Shared>, info: TranslatedInfo) -> Self {
         Translated { inner, shared, info, resolver: None }
     }
 
-    /// With a way to open what it refers to.
+    /// Adds a way to open what it refers to.
     #[must_use]
     pub fn with_resolver(self, resolver: Option<Arc<dyn Resolver>>) -> Self {
         Translated { resolver, ..self }

@@ -80,25 +80,25 @@ impl<'a> Cursor<'a> {
         Ok(self.take(1)?[0])
     }
 
-    /// Two bytes, little-endian.
+    /// Reads two bytes, little-endian.
     #[inline]
     pub fn u16(&mut self) -> Result<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// Four bytes, little-endian.
+    /// Reads four bytes, little-endian.
     #[inline]
     pub fn u32(&mut self) -> Result<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// Eight bytes, little-endian.
+    /// Reads eight bytes, little-endian.
     #[inline]
     pub fn u64(&mut self) -> Result<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// `width` bytes (0 to 8), little-endian.
+    /// Reads `width` bytes (0 to 8), little-endian.
     #[inline]
     pub fn uint(&mut self, width: usize) -> Result<u64> {
         if width > 8 {
@@ -109,7 +109,7 @@ impl<'a> Cursor<'a> {
         Ok(u64::from_le_bytes(out))
     }
 
-    /// The bytes `expected`, or an error that names what was there.
+    /// Reads the bytes `expected`, or fails with an error that names what was there.
     pub fn signature(&mut self, expected: &[u8]) -> Result<()> {
         let found = self.take(expected.len())?;
         if found == expected {

@@ -79,7 +79,7 @@ impl Dataspace {
         })
     }
 
-    /// Current size of each dimension; empty for null and scalar.
+    /// Returns the current size of each dimension; empty for null and scalar.
     pub fn dims(&self) -> &[u64] {
         match self {
             Dataspace::Simple(simple) => &simple.dims,
@@ -87,7 +87,7 @@ impl Dataspace {
         }
     }
 
-    /// Maximum size of each dimension; empty for null and scalar.
+    /// Returns the maximum size of each dimension; empty for null and scalar.
     pub fn max_dims(&self) -> &[u64] {
         match self {
             Dataspace::Simple(simple) => &simple.max_dims,
@@ -127,7 +127,7 @@ impl Dataspace {
         Ok(())
     }
 
-    /// Dataspace message (format spec IV.A.2.b), with the bytes it used.
+    /// Decodes a dataspace message (format spec IV.A.2.b), and returns the bytes it used.
     pub fn decode_prefix(bytes: &[u8], format: &Format) -> Result<(Self, usize)> {
         let mut cursor = Cursor::new(bytes, "dataspace");
         let header = Header::decode(&mut cursor)?;
@@ -144,7 +144,7 @@ impl Dataspace {
         Ok((space, cursor.position()))
     }
 
-    /// Dataspace message (format spec IV.A.2.b). Bytes after it are padding and ignored.
+    /// Decodes a dataspace message (format spec IV.A.2.b). Bytes after it are padding and ignored.
     pub fn decode(bytes: &[u8], format: &Format) -> Result<Self> {
         Ok(Self::decode_prefix(bytes, format)?.0)
     }

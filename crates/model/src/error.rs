@@ -135,7 +135,7 @@ impl Error {
         self
     }
 
-    /// Like [`Error::with`], for a fact from an external source.
+    /// Adds a fact from an external source, as [`Error::with`] does.
     #[must_use]
     pub fn with_fact(mut self, key: String, value: String) -> Self {
         self.0.facts.push((Cow::Owned(key), value));

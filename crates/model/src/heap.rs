@@ -39,14 +39,14 @@ impl VarLenDescriptor {
         self == VarLenDescriptor::default()
     }
 
-    /// From the first 16 bytes of an element.
+    /// Reads a descriptor from the first 16 bytes of an element.
     #[inline]
     pub fn load(element: &[u8]) -> Result<Self> {
         let (offset, count) = pair(element)?;
         Ok(VarLenDescriptor { offset, count })
     }
 
-    /// Into the first 16 bytes of an element.
+    /// Writes the descriptor into the first 16 bytes of an element.
     #[inline]
     pub fn store(self, element: &mut [u8]) -> Result<()> {
         put_pair(element, self.offset, self.count)
@@ -120,7 +120,7 @@ impl Heap {
         self.extra = 0;
     }
 
-    /// From now on, memory for values that [`Heap::grow`] announces is charged to `budget`. The first account named stays.
+    /// Charges memory for values that [`Heap::grow`] announces to `budget` from now on. The first account named stays.
     pub fn charge_to(&mut self, budget: &Budget) -> Result<()> {
         if self.charge.is_none() {
             self.charge = Some(budget.charge(self.bytes.capacity() as u64, "values")?);

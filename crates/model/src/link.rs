@@ -106,7 +106,7 @@ pub fn split_last(path: &str) -> Result<(&str, &str)> {
     Ok((parent, name))
 }
 
-/// Whether `name` may name a link.
+/// Returns an error unless `name` may name a link.
 pub fn check_name(name: &str) -> Result<()> {
     if name.is_empty() || name == "." || name.contains('/') || name.contains('\0') {
         return Err(Error::invalid("check link name").with("name", format!("{name:?}")));

@@ -52,7 +52,7 @@ pub fn push_printable(bytes: &[u8], is_kept: impl Fn(char) -> bool, out: &mut Ve
     taken
 }
 
-/// Text that is safe to show on one line: see [`push_printable`].
+/// Returns text that is safe to show on one line: see [`push_printable`].
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_safe = |c: char| !is_control(c) && !is_escape(c);
     if text.chars().all(is_safe) {
@@ -75,7 +75,7 @@ fn has_escapes(text: &str) -> bool {
     !text.is_ascii() && text.as_bytes().contains(&ESCAPE_LEAD) && text.chars().any(is_escape)
 }
 
-/// Text from bytes; [`to_bytes`] gives exactly these bytes back.
+/// Returns text from bytes; [`to_bytes`] gives exactly these bytes back.
 #[inline]
 pub fn from_bytes(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
@@ -84,7 +84,7 @@ pub fn from_bytes(bytes: &[u8]) -> String {
     }
 }
 
-/// Like [`from_bytes`], up to the first NUL, if there is one.
+/// Does what [`from_bytes`] does, up to the first NUL, if there is one.
 pub fn from_bytes_to_nul(bytes: &[u8]) -> String {
     // As a rule there are only plain characters, and few: one look at all of them says so.
     if bytes.iter().fold(true, |plain, &b| plain & (b.wrapping_sub(1) < 0x7F))
@@ -117,7 +117,7 @@ pub fn to_bytes(text: &str) -> Vec<u8> {
     as_bytes(text).into_owned()
 }
 
-/// Like [`to_bytes`], without a copy if nothing need be changed.
+/// Does what [`to_bytes`] does, without a copy if nothing need be changed.
 #[inline]
 pub fn as_bytes(text: &str) -> Cow<'_, [u8]> {
     if has_escapes(text) { Cow::Owned(unescape(text)) } else { Cow::Borrowed(text.as_bytes()) }

@@ -53,8 +53,8 @@ fn check_round(c: &dyn Container, n: i32) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the writer that is killed: it opens the container in the folder that it is reported, and says which rounds are
-/// committed. It does nothing where no one told it a folder.
+/// Runs the writer that is killed: it opens the container in the folder that it is given, and says which rounds are
+/// committed. It does nothing without a folder.
 pub fn writer(open: impl FnOnce(&Path) -> Result<std::sync::Arc<dyn Container>>) -> Result<()> {
     let (Some(folder), Ok(first)) = (std::env::var_os(FOLDER), std::env::var(FIRST)) else { return Ok(()) };
     let c = open(Path::new(&folder))?;

@@ -230,45 +230,45 @@ impl std::fmt::Debug for FileAccess {
 }
 
 impl FileAccess {
-    /// Reading with default limits.
+    /// Returns the access to read, with default limits.
     pub fn read() -> Self {
         Self::default()
     }
 
-    /// Reading and changing.
+    /// Returns the access to read and change.
     pub fn write() -> Self {
         FileAccess { access: Access::Write, ..Self::default() }
     }
 
-    /// With a way to open other files.
+    /// Adds a way to open other files.
     #[must_use]
     pub fn with_resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
         self.resolver = Some(resolver);
         self
     }
 
-    /// With one writer and many readers at the same time; see [`FileAccess::swmr`].
+    /// Sets one writer and many readers at the same time; see [`FileAccess::swmr`].
     #[must_use]
     pub fn with_swmr(mut self) -> Self {
         self.swmr = true;
         self
     }
 
-    /// With a function that is called when the container cannot be closed as its last handle is dropped.
+    /// Adds a function that is called when the container cannot be closed as its last handle is dropped.
     #[must_use]
     pub fn with_close_error_hook(mut self, hook: impl Fn(&Error) + Send + Sync + 'static) -> Self {
         self.close_error_hook = Some(Arc::new(hook));
         self
     }
 
-    /// With other limits.
+    /// Sets other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// With an account that memory is charged to.
+    /// Sets the account that memory is charged to.
     #[must_use]
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.budget = Some(budget);
@@ -280,21 +280,21 @@ impl FileAccess {
         self.budget.clone().unwrap_or_else(|| self.limits.budget())
     }
 
-    /// With a virtual file driver: `core`, `family{member_bytes=1048576}`.
+    /// Sets the virtual file driver: `core`, `family{member_bytes=1048576}`.
     #[must_use]
     pub fn with_driver(mut self, driver: impl Into<String>) -> Self {
         self.driver = Some(driver.into());
         self
     }
 
-    /// With a buffer of so many bytes for the pages of a file with the page strategy.
+    /// Sets a buffer of so many bytes for the pages of a file with the page strategy.
     #[must_use]
     pub fn with_page_buffer(mut self, bytes: u64) -> Self {
         self.page_buffer.bytes = bytes;
         self
     }
 
-    /// With layers above the connector.
+    /// Sets the layers above the connector.
     #[must_use]
     pub fn with_stack(mut self, stack: impl Into<String>) -> Self {
         self.stack = Some(stack.into());

@@ -15,12 +15,12 @@ pub struct Blobs {
 const BLOBS_CAPACITY_BYTES: u64 = 1 << 20;
 
 impl Blobs {
-    /// None yet, charged to `budget` as they come.
+    /// Returns an empty list, whose values are charged to `budget` as they come.
     pub fn new(budget: &Budget) -> Self {
         Blobs { bytes: Vec::new(), ends: Vec::new(), charge: budget.empty_charge() }
     }
 
-    /// With space for so many of so many bytes together. The bytes are a guess, which a broken file may have made.
+    /// Returns a list with space for so many of so many bytes together. The bytes are a guess, which a broken file may have made.
     pub fn with_capacity(budget: &Budget, count: usize, bytes: u64) -> Result<Self> {
         let mut blobs = Blobs::new(budget);
         blobs.ends.try_reserve_exact(count).map_err(|_| Error::limit("fetch blobs").with("count", count))?;
@@ -63,7 +63,7 @@ impl Blobs {
         &self.bytes
     }
 
-    /// Like [`Blobs::bytes`], without a copy, and what they are charged.
+    /// Returns [`Blobs::bytes`] without a copy, and what they are charged.
     pub fn into_charged(self) -> (Vec<u8>, Charge) {
         (self.bytes, self.charge)
     }

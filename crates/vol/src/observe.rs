@@ -65,7 +65,7 @@ impl<O> std::fmt::Debug for Observed<O> {
 }
 
 impl<O: Observer> Observed<O> {
-    /// `inner`, seen by `observer`.
+    /// Returns `inner`, seen by `observer`.
     pub fn new(inner: Arc<dyn Container>, observer: O) -> Self {
         Observed { inner, observer }
     }

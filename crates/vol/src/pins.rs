@@ -83,14 +83,14 @@ impl<I> Released<I> {
         self.0.lock()
     }
 
-    /// A reader came.
+    /// Notes that a reader came.
     pub fn pin(&self, number: u64) {
         let mut state = self.state();
         let now = state.clock;
         state.pins.insert(number, now);
     }
 
-    /// A reader went. What waited for it is removed by the next who changes something: a reader writes nothing.
+    /// Notes that a reader went. What waited for it is removed by the next who changes something: a reader writes nothing.
     pub fn unpin(&self, number: u64) {
         self.state().pins.remove(&number);
     }
@@ -114,7 +114,7 @@ impl<I> Released<I> {
         self.state().due()
     }
 
-    /// Everything that waits: the container is closed, and no pin holds any longer.
+    /// Returns everything that waits: the container is closed, and no pin holds any longer.
     #[must_use]
     pub fn all(&self) -> Vec<I> {
         let mut state = self.state();

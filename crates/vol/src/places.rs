@@ -11,7 +11,7 @@ pub fn check_can_create(path: &Path) -> Result<()> {
     probe::check_can_create(path).map_err(|e| Error::io("create", &e).with("path", path.display()))
 }
 
-/// Like [`check_can_create`], for those who create missing folders too.
+/// Does what [`check_can_create`] does, for those who create missing folders too.
 pub fn check_can_create_folders(path: &Path) -> Result<()> {
     probe::check_can_create_folders(path).map_err(|e| Error::io("create", &e).with("path", path.display()))
 }

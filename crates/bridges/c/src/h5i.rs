@@ -45,7 +45,7 @@ fn check_known(kind: c_int) -> Fallible<()> {
     }
 }
 
-/// Returns an object of a program's own to the program.
+/// Gives an object of a program's own back to the program.
 pub(crate) fn free_user_object(kind: c_int, object: Opaque) -> Fallible<()> {
     let Some(free) = TYPES.lock().get(&kind).and_then(|known| known.free) else { return Ok(()) };
     let mut request = std::ptr::null_mut();

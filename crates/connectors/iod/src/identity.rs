@@ -74,7 +74,7 @@ impl Numbers {
         Ok(taken)
     }
 
-    /// Returns reserved numbers that were not used, if no other numbers were reserved since.
+    /// Gives reserved numbers back that were not used, if no other numbers were reserved since.
     pub(crate) fn give_back(&self, storage: &Container) -> Result<()> {
         let mut ranges = self.ranges();
         for kind in [Kind::KeyValue, Kind::Array, Kind::Blob] {

@@ -31,7 +31,7 @@ pub(crate) fn default_shape(dims: &[u64], element_bytes: u64) -> Vec<u64> {
     shape
 }
 
-/// Returns the blocks that a selection touches, each with its runs.
+/// Calls `visit` with the blocks that a selection touches, each with its runs.
 fn for_each_block(
     selection: &Selection,
     dims: &[u64],

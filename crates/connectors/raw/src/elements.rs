@@ -28,7 +28,7 @@ struct Span {
     runs: Vec<(u64, usize)>,
 }
 
-/// Returns the spans of a selection, one after another.
+/// Calls `visit` with the spans of a selection, one after another.
 fn spans(
     selection: &Selection,
     dims: &[u64],

@@ -176,30 +176,30 @@ pub fn list<'a, T: Into<Value<'a>>>(entries: impl IntoIterator<Item = T>) -> Val
 pub struct Fields<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
 
 impl<'a> Fields<'a> {
-    /// Without members.
+    /// Returns an object without members.
     pub fn new() -> Self {
         Fields(Vec::new())
     }
 
-    /// With one that says what class of thing it is.
+    /// Returns an object with a member that says what class of thing it is.
     pub fn class(class: &'static str) -> Self {
         Self::new().with("class", class)
     }
 
-    /// With one more member.
+    /// Adds a member.
     #[must_use]
     pub fn with(mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Value<'a>>) -> Self {
         self.0.push((name.into(), value.into()));
         self
     }
 
-    /// With one more member where it differs from what is usual.
+    /// Adds a member where it differs from what is usual.
     #[must_use]
     pub fn unless<T: PartialEq + Into<Value<'a>>>(self, usual: &T, name: &'static str, value: T) -> Self {
         if value == *usual { self } else { self.with(name, value) }
     }
 
-    /// With one more member, if there is a value.
+    /// Adds a member, if there is a value.
     #[must_use]
     pub fn some(self, name: &'static str, value: Option<impl Into<Value<'a>>>) -> Self {
         match value {
@@ -208,7 +208,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// With the members of another.
+    /// Adds the members of another object.
     #[must_use]
     pub fn append(mut self, mut other: Fields<'a>) -> Self {
         self.0.append(&mut other.0);

@@ -60,7 +60,7 @@ impl Reading<'_> {
 }
 
 impl Codec {
-    /// For a type, of which the memory datatype counts.
+    /// Returns the codec of a type, of which the memory datatype counts.
     pub fn new(datatype: &Datatype) -> Codec {
         Self::of(&datatype.memory_type())
     }

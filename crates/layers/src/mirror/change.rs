@@ -65,7 +65,7 @@ impl Mirror {
         self.found.forget();
     }
 
-    /// Returns a change after which paths may lead to other objects.
+    /// Runs a change after which paths may lead to other objects.
     pub(crate) fn change_links(
         &self,
         operation: Operation,

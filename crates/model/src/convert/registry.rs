@@ -106,7 +106,7 @@ impl Conversions {
             callback.map(|callback| -> ExceptionCallbacks { Arc::new(move |_, _| callback.clone()) });
     }
 
-    /// Like [`Conversions::on_exception`], for callbacks that need to know the types.
+    /// Does what [`Conversions::on_exception`] does, for callbacks that need to know the types.
     pub fn on_exception_of_types(&mut self, callbacks: ExceptionCallbacks) {
         self.on_exception = Some(callbacks);
     }

@@ -61,7 +61,7 @@ impl DescriptorSizes {
 }
 
 impl Datatype {
-    /// This type with the descriptors of a container or of memory; members move where a descriptor's size changes.
+    /// Returns this type with the descriptors of a container or of memory; members move where a descriptor's size changes.
     pub fn with_descriptors(&self, sizes: &DescriptorSizes) -> Datatype {
         match self {
             Datatype::VarLen(t) => {
@@ -79,7 +79,7 @@ impl Datatype {
         }
     }
 
-    /// This type as it stands in memory: descriptors of [`MEMORY_SLOT_BYTES`].
+    /// Returns this type as it stands in memory: descriptors of [`MEMORY_SLOT_BYTES`].
     pub fn memory_type(&self) -> Datatype {
         self.with_descriptors(&DescriptorSizes::MEMORY)
     }

@@ -18,17 +18,17 @@ impl Datatype {
         Self::integer(size, false, ByteOrder::NATIVE)
     }
 
-    /// IEEE 754 half precision.
+    /// Returns IEEE 754 half precision.
     pub fn ieee_f16(order: ByteOrder) -> Self {
         Datatype::Float(Float::ieee(2, order, 5, 10))
     }
 
-    /// IEEE 754 single precision.
+    /// Returns IEEE 754 single precision.
     pub fn ieee_f32(order: ByteOrder) -> Self {
         Datatype::Float(Float::ieee(4, order, 8, 23))
     }
 
-    /// IEEE 754 double precision.
+    /// Returns IEEE 754 double precision.
     pub fn ieee_f64(order: ByteOrder) -> Self {
         Datatype::Float(Float::ieee(8, order, 11, 52))
     }
@@ -59,7 +59,7 @@ impl Datatype {
         Datatype::Reference(ReferenceType { size: MEMORY_SLOT_BYTES, kind })
     }
 
-    /// h5py's boolean: an enum of one byte with FALSE and TRUE.
+    /// Returns h5py's boolean: an enum of one byte with FALSE and TRUE.
     pub fn boolean() -> Self {
         let members = vec![("FALSE".to_owned(), vec![0]), ("TRUE".to_owned(), vec![1])];
         Datatype::Enum(Enum { base: Box::new(Self::integer(1, true, ByteOrder::NATIVE)), members })

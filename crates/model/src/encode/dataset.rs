@@ -83,7 +83,7 @@ fn own(create: &DatasetCreate, datatype: &Datatype, space: &Dataspace) -> Result
     ])
 }
 
-/// Creation properties of a dataset, with its type and its extent.
+/// Encodes the creation properties of a dataset, with its type and its extent.
 ///
 /// `H5Pencode` does not say everything: neither the index of chunks, nor whether chunks at the edge stay
 /// unfiltered, nor more than 12 bytes of a filter's name.

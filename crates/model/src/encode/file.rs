@@ -47,7 +47,7 @@ fn shared(create: &FileCreate) -> Result<([u32; INDEXES_MAX], [u32; INDEXES_MAX]
     Ok((types, bytes))
 }
 
-/// Creation properties of a container.
+/// Encodes the creation properties of a container.
 pub fn file_create(create: &FileCreate) -> Result<Vec<u8>> {
     let mut levels = vec![own(create)?];
     levels.extend(group::levels(&create.root)?);

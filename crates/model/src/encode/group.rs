@@ -63,7 +63,7 @@ pub(super) fn take(name: &str, cursor: &mut Cursor<'_>, create: &mut GroupCreate
     Ok(())
 }
 
-/// Creation properties of a group.
+/// Encodes the creation properties of a group.
 pub fn group_create(create: &GroupCreate) -> Result<Vec<u8>> {
     Ok(encode(class::GROUP_CREATE, levels(create)?))
 }

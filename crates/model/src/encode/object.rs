@@ -149,7 +149,7 @@ pub(super) fn take(
     Ok(())
 }
 
-/// Creation properties of a committed datatype or a map.
+/// Encodes the creation properties of a committed datatype or a map.
 pub fn object_create(of: ObjectClass, create: &ObjectCreate) -> Result<Vec<u8>> {
     Ok(encode(of.number(), vec![level(create, &[])?]))
 }
@@ -161,7 +161,7 @@ pub fn decode_object_create(of: ObjectClass, bytes: &[u8]) -> Result<ObjectCreat
     Ok(create)
 }
 
-/// Creation properties of an attribute: the character set of its name.
+/// Encodes the creation properties of an attribute: the character set of its name.
 pub fn attribute_create(charset: CharacterSet) -> Vec<u8> {
     let name = Property::new("character_encoding", vec![charset as u8], &[0]);
     encode(class::ATTRIBUTE_CREATE, vec![vec![name]])

@@ -30,7 +30,7 @@ impl Axis {
         Ok(Some(axis))
     }
 
-    /// Start and length of the only block, where there is one.
+    /// Returns start and length of the only block, where there is one.
     pub fn single(&self) -> Option<(u64, u64)> {
         (self.count == 1 && self.block != UNLIMITED).then_some((self.start, self.block))
     }
@@ -69,12 +69,12 @@ impl Axis {
         [self.start, self.stride, self.count, self.block]
     }
 
-    /// First coordinate.
+    /// Returns the first coordinate.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// Distance from one block's start to the next.
+    /// Returns the distance from one block's start to the next.
     pub fn stride(&self) -> u64 {
         self.stride
     }

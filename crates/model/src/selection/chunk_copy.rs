@@ -35,7 +35,7 @@ impl ChunkRuns {
         sized!(1 2 4 8 16).ok_or_else(outside)
     }
 
-    /// The opposite of [`ChunkRuns::copy_out`]: from the packed elements of the whole selection into a chunk.
+    /// Copies the other way than [`ChunkRuns::copy_out`]: from the packed elements of the whole selection into a chunk.
     pub fn copy_in(self, element_bytes: usize, from: &[u8], chunk: &mut [u8]) -> Result<()> {
         macro_rules! sized {
             ($($n:literal)*) => { match element_bytes {

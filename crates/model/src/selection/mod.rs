@@ -142,7 +142,7 @@ impl Selection {
         Self::union_within(rank, corners, SPANS_MAX)
     }
 
-    /// Like [`Selection::union_of_blocks`], with at most `made_max` spans made on the way. Blocks in the order in which
+    /// Does what [`Selection::union_of_blocks`] does, with at most `made_max` spans made on the way. Blocks in the order in which
     /// [`Selection::blocks`] lists them make none.
     pub fn union_within(rank: usize, corners: &[u64], made_max: u64) -> Result<Self> {
         if rank == 0 || rank > dataspace::RANK_MAX || !corners.len().is_multiple_of(2 * rank) {
@@ -259,7 +259,7 @@ impl Selection {
         }
     }
 
-    /// Selected elements.
+    /// Returns the number of selected elements.
     pub fn element_count(&self, dims: &[u64]) -> Result<u64> {
         self.check_rank(dims)?;
         Ok(match self {

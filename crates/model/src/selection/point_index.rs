@@ -108,7 +108,7 @@ impl PointIndex {
         self.groups.len()
     }
 
-    /// Chunk coordinates of the chunks that hold points, in C order.
+    /// Returns the chunk coordinates of the chunks that hold points, in C order.
     pub fn chunks(&self) -> impl Iterator<Item = Vec<u64>> + '_ {
         self.groups.iter().map(|(cell, _)| self.grid.chunk_coords(*cell))
     }

@@ -44,7 +44,7 @@ impl Points {
         self.coords.len() / self.rank
     }
 
-    /// Never true: no points are [`Selection::None`](super::Selection::None).
+    /// Returns whether there are no points; never true: no points are [`Selection::None`](super::Selection::None).
     pub fn is_empty(&self) -> bool {
         self.coords.is_empty()
     }

@@ -24,7 +24,7 @@ struct PauseState {
 }
 
 impl Pause {
-    /// Lets everything pass until it is reported otherwise.
+    /// Returns a driver that lets everything pass until it is asked to stop a call.
     pub fn new(inner: Handle) -> Self {
         Pause { inner, state: Mutex::default(), changed: Condvar::new() }
     }
@@ -39,7 +39,7 @@ impl Pause {
         self.state().delayed = Some((call, time));
     }
 
-    /// Returns when so many calls wait.
+    /// Waits until so many calls wait.
     pub fn wait_for(&self, count: usize) {
         drop(self.changed.wait_while(self.state(), |state| state.waiting < count));
     }

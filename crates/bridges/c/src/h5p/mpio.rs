@@ -23,7 +23,7 @@ fn parameters(id: hid_t, comm: MPI_Comm, info: MPI_Info) -> Fallible<Arc<Paramet
     Parameters::duplicate(comm, info).map_err(cannot)
 }
 
-/// Returns duplicates of a list's communicator and hints.
+/// Gives duplicates of a list's communicator and hints.
 fn give(id: hid_t, comm: Out<MPI_Comm>, info: Out<MPI_Info>) -> Fallible<()> {
     let parameters = read(id, |access| access.mpi.clone())?;
     let (own_comm, own_info) =

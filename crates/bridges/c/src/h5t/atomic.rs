@@ -105,7 +105,7 @@ fn order_from(code: c_int) -> Fallible<Option<ByteOrder>> {
     }
 }
 
-/// Returns the fields of a float that lie outside of its bits as an error.
+/// Returns an error for fields of a float that lie outside of its bits.
 pub(super) fn check_fields(datatype: &Datatype) -> Fallible<()> {
     let Datatype::Float(t) = datatype else { return Ok(()) };
     let end = u32::from(t.bits.precision) + u32::from(t.bits.offset);

@@ -279,7 +279,7 @@ impl<'a> Chunks<'a> {
         chunk_coords
     }
 
-    /// Returns every place of the current grid: the only chunk, or the chunks of an implicit index, which all exist.
+    /// Calls `visit` with every place of the current grid: the only chunk, or the chunks of an implicit index, which all exist.
     fn walk_grid(&self, visit: &mut dyn FnMut(&[u64], ChunkAt) -> Result<()>) -> Result<()> {
         let grid: Vec<u64> = self.dims.iter().zip(&self.layout.shape).map(|(d, c)| d.div_ceil(*c)).collect();
         let count = grid.iter().try_fold(1u64, |n, &g| n.checked_mul(g)).unwrap_or(u64::MAX);

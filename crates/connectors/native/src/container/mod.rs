@@ -137,7 +137,7 @@ impl NativeContainer {
         })
     }
 
-    /// Returns the same for any objects: those that go with others are known only when they go.
+    /// Changes the structure of any objects: which objects are removed together with others is known only then.
     pub(crate) fn change_structure<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
         self.change(Scope::All, |writer| {
             writer.storage.check_structure()?;

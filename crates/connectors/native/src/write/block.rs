@@ -90,7 +90,7 @@ impl Rows<'_, '_> {
 mod tests {
     use super::*;
 
-    /// Returns the expected result, computed in the general way.
+    /// Computes the expected result in the general way.
     fn expected(
         selection: &Selection,
         dims: &[u64],

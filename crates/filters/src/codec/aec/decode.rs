@@ -36,7 +36,7 @@ struct Decoder<'a> {
 }
 
 impl Decoder<'_> {
-    /// Returns one interval, or as many of its blocks as `samples` need.
+    /// Decodes one interval, or as many of its blocks as `samples` need.
     fn rsi(&mut self, samples: usize) -> Result<(), Error> {
         self.out.clear();
         while self.out.len() < samples {

@@ -206,7 +206,7 @@ impl Collection {
         true
     }
 
-    /// Returns the same objects in the same order, with the data that `data` gives for an index and what it had; `None` takes one away.
+    /// Encodes the same objects in the same order, with the data that `data` gives for an index and what it had; `None` removes one.
     fn rebuild(&mut self, data: impl Fn(u16, &[u8]) -> Option<Vec<u8>>) {
         let old = std::mem::replace(self, Self::empty(self.bytes, self.sizes));
         for Object { index, start, len } in old.objects {

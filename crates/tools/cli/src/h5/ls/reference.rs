@@ -58,7 +58,7 @@ pub(crate) struct Under<'a> {
 const REGION_COLUMNS: usize = 80;
 
 impl Under<'_> {
-    /// Returns what is referred to, in lines under its name.
+    /// Prints what is referred to, in lines under its name.
     pub(crate) fn contents(&self, out: &mut dyn Write, target: &Target) -> Result<(), Failure> {
         match &target.reference.target {
             ReferenceTarget::Object(token) => {

@@ -62,7 +62,7 @@ pub(crate) fn dataset(
     finish(out, printed, options, &prefix(&info.datatype, options, DATASET_INDENT))
 }
 
-/// Returns the elements of a dataset, without the end of the last line.
+/// Prints the elements of a dataset, without the end of the last line.
 pub(crate) fn elements(
     out: &mut dyn Write,
     place: &ObjectAt,
@@ -86,7 +86,7 @@ pub(crate) fn elements(
     printer.end(out)
 }
 
-/// Returns what is stored, and a remark for each hole.
+/// Prints what is stored, and a remark for each hole.
 fn sparse_elements(
     out: &mut dyn Write,
     place: &ObjectAt,
