@@ -58,7 +58,7 @@ pub fn sparse(container: &dyn Container, dataset: Token, info: &DatasetInfo) -> 
     } else if !found.fill(container, dataset, info, &is_few)? {
         return Ok(None);
     }
-    found.settle();
+    found.join_touching();
     Ok(is_few(found.len()).then_some(found))
 }
 
@@ -168,7 +168,7 @@ impl StoredRuns {
     }
 
     /// Sorts the runs, and puts together those that touch.
-    fn settle(&mut self) {
+    fn join_touching(&mut self) {
         self.runs.retain(|(_, len)| *len > 0);
         self.runs.sort_unstable();
         self.runs.dedup_by(|next, last| {
@@ -210,7 +210,7 @@ impl StoredRuns {
     /// Returns an error of kind `Limit` if the list is too long for its budget.
     pub fn united(mut self, other: &StoredRuns) -> Result<StoredRuns> {
         other.runs.iter().try_for_each(|(start, len)| self.push(*start, *len))?;
-        self.settle();
+        self.join_touching();
         Ok(self)
     }
 

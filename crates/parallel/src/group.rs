@@ -202,18 +202,18 @@ impl Group {
         run: impl FnOnce(&dyn Container) -> Result<Vec<u8>>,
         changes: bool,
     ) -> Result<Vec<u8>> {
-        let is_told = changes || self.is_shared();
+        let are_sent = changes || self.is_shared();
         let message = self.ranks.first_does(|| {
             let answer = match run(self.container()) {
                 Ok(bytes) => [&[1], bytes.as_slice()].concat(),
                 Err(error) => [vec![0], wire::to_bytes(&error)?].concat(),
             };
             // Also what failed may have changed something.
-            let changes = if is_told { self.replica.changes()? } else { Vec::new() };
+            let changes = if are_sent { self.replica.changes()? } else { Vec::new() };
             wire::to_bytes::<(Vec<u8>, Vec<u8>)>(&(changes, answer))
         });
         let (changes, answer) = wire::from_bytes::<(Vec<u8>, Vec<u8>)>(&self.note_broken(message)?)?;
-        if is_told && !self.ranks.is_first() {
+        if are_sent && !self.ranks.is_first() {
             self.note_broken(self.replica.apply(&changes))?;
         }
         match answer.split_first() {

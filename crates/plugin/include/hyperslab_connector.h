@@ -192,7 +192,7 @@ struct hyperslab_request {
     uint64_t bulk_count;
     const hyperslab_buffer *into;       /* buffers for elements that are read */
     uint64_t into_count;
-    const hyperslab_object *inner;    /* wrap: the container beneath */
+    const hyperslab_object *inner;    /* wrap: the inner container */
     const hyperslab_object *resolver; /* create, open, wrap: the way to other files; NULL where there is none */
     const hyperslab_object *registry; /* create, open, wrap: other connectors; may be NULL */
 };
@@ -310,7 +310,7 @@ static inline int hyperslab_put_text(hyperslab_answer *answer, const char *text)
     return hyperslab_put_u32(answer, (uint32_t)strlen(text)) && hyperslab_put(answer, text, strlen(text));
 }
 
-/* One byte string beside the values. */
+/* One byte string next to the values. */
 static inline int hyperslab_put_bulk(hyperslab_answer *answer, const void *data, uint64_t length) {
     uint8_t *buffer = answer->bulk(answer->self, length);
     if (!buffer) return 0;

@@ -225,7 +225,7 @@ impl Layer for Guard {
         self.in_batches(keys, "values of a map", size, |keys| self.inner.map_get(map, keys))
     }
 
-    /// Returns where elements lie is reported with a lock, or not at all.
+    /// Refuses: where elements lie is said together with a lock, or not at all.
     fn elements_find(&self, _op: &OpPlacement) -> Result<Placement> {
         Err(Error::unsupported("find elements without a lock"))
     }

@@ -489,7 +489,7 @@ mod tests {
         assert_eq!(locks.renew(holder, LONG).unwrap_err().kind(), model::Kind::NotFound);
         let ended = Mutex::new(Vec::new());
         let on_end = |ending: &Ending| {
-            // Until then, who reads is reported of it.
+            // Until then, readers learn of it.
             assert!(ending.writes.is_empty() || locks.writes(Some(token(1))) == [op(1)]);
             ended.lock().extend(ending.writes.clone());
         };

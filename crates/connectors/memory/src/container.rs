@@ -108,7 +108,7 @@ impl MemoryContainer {
         }
     }
 
-    fn read_elsewhere(&self, info: &DatasetInfo, selection: &Selection, into: &mut [u8]) -> Result<()> {
+    fn read_external(&self, info: &DatasetInfo, selection: &Selection, into: &mut [u8]) -> Result<()> {
         match &info.create.layout {
             Layout::External(files) => self.external(files, info).read(selection, into),
             Layout::Virtual(mappings) => {
@@ -119,7 +119,7 @@ impl MemoryContainer {
         }
     }
 
-    fn write_elsewhere(&self, info: &DatasetInfo, selection: &Selection, data: &[u8]) -> Result<()> {
+    fn write_external(&self, info: &DatasetInfo, selection: &Selection, data: &[u8]) -> Result<()> {
         match &info.create.layout {
             Layout::External(files) => self.external(files, info).write(selection, data),
             Layout::Virtual(mappings) => {
@@ -305,7 +305,7 @@ impl Container for MemoryContainer {
         // Sources may be in this container: they are read without its lock.
         drop(state);
         for (n, info) in external {
-            self.read_elsewhere(&info, reads[n].selection, reads[n].into)?;
+            self.read_external(&info, reads[n].selection, reads[n].into)?;
         }
         Ok(())
     }
@@ -326,7 +326,7 @@ impl Container for MemoryContainer {
         drop(state);
         external
             .into_iter()
-            .try_for_each(|(write, info)| self.write_elsewhere(&info, write.selection, write.from))
+            .try_for_each(|(write, info)| self.write_external(&info, write.selection, write.from))
     }
 
     fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {

@@ -62,7 +62,7 @@ pub(crate) fn kind_of(file: &Reader, header: &Header) -> Result<ObjectKind> {
     Ok(if is_map(file, header)? { ObjectKind::Map } else { header.object_kind()? })
 }
 
-/// Returns what is reported of a map: its mark is not one of its attributes.
+/// Returns the info of a map: the attribute that marks it as one is not counted.
 pub(crate) fn map_info(info: ObjectInfo) -> ObjectInfo {
     ObjectInfo { kind: ObjectKind::Map, attributes: info.attributes.saturating_sub(1), ..info }
 }

@@ -62,7 +62,7 @@ pub(crate) fn chunks(dataset: &Dataset, layout: &Chunked, selection: &Selection)
 pub(crate) fn find(file: &File, dataset: &Dataset, selection: &Selection) -> Result<Placement> {
     check(file, dataset, selection)?;
     let parts = parts(file, dataset, selection)?;
-    file.store.shared.lay_bare(&ranges(dataset, &parts)?, false)?;
+    file.store.shared.ensure_in_file(&ranges(dataset, &parts)?, false)?;
     placement(file, dataset, parts)
 }
 

@@ -261,7 +261,7 @@ fn dataset_bytes(file: &Reader, header: &Header) -> Result<[u64; 2]> {
     }
     let dataset = dataset::load(file, header)?;
     match &dataset.layout {
-        Layout::Chunked(layout) => Ok([Chunks::open(file, &dataset, layout)?.told_bytes()?, 0]),
+        Layout::Chunked(layout) => Ok([Chunks::open(file, &dataset, layout)?.recorded_bytes()?, 0]),
         Layout::Virtual { map: Some(map) } => {
             let mappings = file.collection(map.collection)?.object(*map)?.len();
             Ok([0, mappings as u64])

@@ -31,7 +31,7 @@ impl RawContainer {
     fn blocks_of(&self, dataset: Token) -> Result<Vec<StoredBlock>> {
         let folder = self.fresh(dataset)?;
         let info = self.shown(&folder, dataset)?;
-        if is_elsewhere(&info) {
+        if is_external(&info) {
             return Err(Error::unsupported("list what is stored"));
         }
         let data = folder.data(dataset);
@@ -276,7 +276,7 @@ impl Layer for RawContainer {
     fn dataset_storage(&self, dataset: Token) -> Result<StorageInfo> {
         let folder = self.fresh(dataset)?;
         let info = self.shown(&folder, dataset)?;
-        if is_elsewhere(&info) {
+        if is_external(&info) {
             return Container::dataset_storage(&self.opened, dataset);
         }
         let data = folder.data(dataset);

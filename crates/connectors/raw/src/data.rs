@@ -58,7 +58,7 @@ impl Data {
 }
 
 /// Returns whether elements lie in other files or datasets.
-pub(crate) fn is_elsewhere(info: &DatasetInfo) -> bool {
+pub(crate) fn is_external(info: &DatasetInfo) -> bool {
     matches!(info.create.layout, Layout::External(_) | Layout::Virtual(_))
 }
 

@@ -156,7 +156,7 @@ impl Folder {
             return Ok(());
         }
         crate::data::extent_bytes(&new).map_err(|e| Error::corrupt("read dataset").because(e))?;
-        if crate::data::is_elsewhere(&new) || crate::data::is_elsewhere(&old) {
+        if crate::data::is_external(&new) || crate::data::is_external(&old) {
             self.warn("a virtual or external dataset was changed by hand: open the container again".into());
             return Ok(());
         }

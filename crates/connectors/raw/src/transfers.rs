@@ -33,7 +33,7 @@ impl RawContainer {
     pub(crate) fn read_one(&self, read: &mut OpRead<'_>) -> Result<()> {
         let folder = self.folder()?;
         let info = self.shown(&folder, read.dataset)?;
-        if is_elsewhere(&info) {
+        if is_external(&info) {
             let OpRead { dataset, selection, into } = read;
             return Container::dataset_read(
                 &self.opened,
@@ -55,7 +55,7 @@ impl RawContainer {
     pub(crate) fn write_one(&self, write: &OpWrite<'_>) -> Result<()> {
         let folder = self.folder()?;
         let info = self.shown(&folder, write.dataset)?;
-        if is_elsewhere(&info) {
+        if is_external(&info) {
             return Container::dataset_write(&self.opened, std::slice::from_ref(write));
         }
         let data = folder.data(write.dataset);
@@ -127,7 +127,7 @@ impl RawContainer {
             None => Container::dataset_resize(&self.opened, dataset, dims)?,
         }
         folder.touch(dataset);
-        if is_elsewhere(&old) || old.space.dims() == dims {
+        if is_external(&old) || old.space.dims() == dims {
             return Ok(());
         }
         let elements = self.stored_elements(&data, &old)?;

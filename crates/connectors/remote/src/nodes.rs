@@ -131,7 +131,7 @@ impl Session {
             let route = self.route.read();
             let attempt = self.attempt_at(*route, header, request, answer, deadline);
             if matches!(attempt, Attempt::Answered) {
-                settle(kept, header.sequence, sent, request, answer);
+                note_answer(kept, header.sequence, sent, request, answer);
             }
             let left = *route;
             drop(route);
@@ -282,7 +282,7 @@ impl Session {
 }
 
 /// Notes what an answer means for what is kept, before the session can go on at another node.
-fn settle(kept: &KeptChanges, number: u64, sent: u64, request: &Request<'_>, answer: &Answer) {
+fn note_answer(kept: &KeptChanges, number: u64, sent: u64, request: &Request<'_>, answer: &Answer) {
     let code = request.code;
     if is_kept(code) {
         kept.answered(number, answer.failed);

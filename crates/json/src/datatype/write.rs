@@ -7,7 +7,7 @@ use crate::names::Word;
 use crate::text::{Fields, Value, list};
 use crate::values::number_to_json;
 
-/// Returns a datatype as JSON. Descriptors have no size there: the type is reported in its memory datatype.
+/// Returns a datatype as JSON. Descriptors have no size there: the type is written as it stands in memory.
 pub fn datatype_to_json(datatype: &Datatype) -> Value<'static> {
     put(&datatype.memory_type())
 }

@@ -93,7 +93,7 @@ impl Mirror {
             info.attributes = info.attributes.saturating_sub(u64::from(self.is_marked(object)?));
             Ok(info)
         });
-        self.or_elsewhere(info, |pair| {
+        self.or_from_target(info, |pair| {
             Ok(ObjectInfo { token: object, ..pair.target.object_info(pair.token(object)?)? })
         })
     }
@@ -199,7 +199,7 @@ impl Layer for Mirror {
     }
 
     fn group_info(&self, group: Token) -> Result<GroupInfo> {
-        self.or_elsewhere(self.primary.group_info(group), |pair| pair.target.group_info(pair.token(group)?))
+        self.or_from_target(self.primary.group_info(group), |pair| pair.target.group_info(pair.token(group)?))
     }
 
     fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
@@ -329,7 +329,7 @@ impl Layer for Mirror {
     }
 
     fn chunk_read(&self, dataset: Token, offset: &[u64]) -> Result<(u32, Vec<u8>)> {
-        self.or_elsewhere(self.primary.chunk_read(dataset, offset), |pair| {
+        self.or_from_target(self.primary.chunk_read(dataset, offset), |pair| {
             pair.target.chunk_read(pair.token(dataset)?, offset)
         })
     }
@@ -366,7 +366,7 @@ impl Layer for Mirror {
     }
 
     fn map_info(&self, map: Token) -> Result<MapInfo> {
-        self.or_elsewhere(self.primary.map_info(map), |pair| {
+        self.or_from_target(self.primary.map_info(map), |pair| {
             let info = pair.target.map_info(pair.token(map)?)?;
             without_descriptors(&info.value).map(|()| info)
         })

@@ -15,7 +15,7 @@ fn reserved() -> Error {
 
 impl Mirror {
     /// Returns what the primary answered, or the first healthy target where its storage failed.
-    pub(crate) fn or_elsewhere<R>(
+    pub(crate) fn or_from_target<R>(
         &self,
         answer: Result<R>,
         mut read: impl FnMut(&Pair<'_>) -> Result<R>,
@@ -34,7 +34,7 @@ impl Mirror {
     }
 
     pub(crate) fn read_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
-        self.or_elsewhere(self.primary.dataset_info(dataset), |pair| {
+        self.or_from_target(self.primary.dataset_info(dataset), |pair| {
             let info = pair.target.dataset_info(pair.token(dataset)?)?;
             without_descriptors(&info.datatype)?;
             match info.committed {
@@ -46,7 +46,7 @@ impl Mirror {
 
     pub(crate) fn read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         let answer = self.primary.dataset_read(reads);
-        self.or_elsewhere(answer, |pair| {
+        self.or_from_target(answer, |pair| {
             for read in reads.iter_mut() {
                 let dataset = pair.token(read.dataset)?;
                 without_descriptors(&pair.target.dataset_info(dataset)?.datatype)?;
@@ -59,7 +59,7 @@ impl Mirror {
 
     pub(crate) fn read_attributes(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
         self.check_name(object, names)?;
-        self.or_elsewhere(self.primary.attribute_read(object, names), |pair| {
+        self.or_from_target(self.primary.attribute_read(object, names), |pair| {
             let object = pair.token(object)?;
             for name in names {
                 let info = pair.target.attribute_info(object, name)?;
@@ -70,7 +70,7 @@ impl Mirror {
     }
 
     pub(crate) fn read_map(&self, map: Token, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        self.or_elsewhere(self.primary.map_get(map, keys), |pair| {
+        self.or_from_target(self.primary.map_get(map, keys), |pair| {
             let map = pair.token(map)?;
             without_descriptors(&pair.target.map_info(map)?.value)?;
             pair.target.map_get(map, keys)

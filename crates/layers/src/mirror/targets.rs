@@ -110,7 +110,7 @@ pub(crate) struct Mirror {
     pub(crate) found: TokenMap,
     is_writable: bool,
     /// Stale targets of others, who mirror the same container to other places.
-    stale_elsewhere: BTreeSet<String>,
+    stale_of_others: BTreeSet<String>,
     /// Held by every change, so that all places see changes in one order.
     progress: Mutex<Progress>,
 }
@@ -126,7 +126,7 @@ impl Mirror {
         }
         let access = if info.writable { Access::Write } else { Access::Read };
         let session = Session::new();
-        let stale_elsewhere = mark.stale.iter().filter(|stale| !locations.contains(stale)).cloned().collect();
+        let stale_of_others = mark.stale.iter().filter(|stale| !locations.contains(stale)).cloned().collect();
         let progress = Progress { is_new: op.made.is_some(), is_changed: false, is_marked: false, session };
         let mirror = Mirror {
             primary: op.inner.clone(),
@@ -138,7 +138,7 @@ impl Mirror {
             targets: locations.into_iter().map(Target::new).collect(),
             found: TokenMap::default(),
             is_writable: info.writable,
-            stale_elsewhere,
+            stale_of_others,
             progress: Mutex::new(progress),
         };
         let begun = mirror.targets.iter().try_for_each(|target| mirror.begin_target(target, op, &mark));
@@ -229,7 +229,7 @@ impl Mirror {
         if !self.primary.info()?.capability.attributes {
             return Ok(());
         }
-        let stale = self.stale().union(&self.stale_elsewhere).cloned().collect();
+        let stale = self.stale().union(&self.stale_of_others).cloned().collect();
         MirrorMark { session, stale }.write(&*self.primary)?;
         progress.is_marked = session.is_some();
         Ok(())

@@ -85,7 +85,7 @@ impl Wrapping {
         }
     }
 
-    /// Returns how the container was made, as a layer is reported.
+    /// Returns how the container was created, as layers learn it.
     pub fn made(&self) -> Option<CreateInfo<'_>> {
         self.create.as_ref().map(|create| CreateInfo { create, truncate: self.truncate })
     }

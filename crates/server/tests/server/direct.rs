@@ -246,7 +246,7 @@ fn another_folder_and_a_server_without_direct_access_are_told_in_one_line() {
     create(&plain.location("a.h5")).close().unwrap();
     let error = clients().open(&plain.direct_location("a.h5"), &FileAccess::read()).unwrap_err();
     assert!(error.to_string().contains("not started for direct access"), "{error}");
-    // No one is reported where elements lie without a lock, and no one names the server's marks.
+    // No client learns where elements lie without a lock, and none names the server's marks.
     let container = clients().open(&server.location("a.h5"), &FileAccess::write()).unwrap();
     let data = bytes_dataset(&*container, "data", 8).unwrap();
     let op = OpPlacement { dataset: data, selection: Selection::All };
@@ -286,7 +286,7 @@ fn broken_connections_lose_no_elements_and_leave_no_locks() {
     let proxy = Proxy::start(server.listen(), Trouble::Cut { bytes: 3_000 }).unwrap();
     let location = proxy.location("a.h5").replacen("h5s", "h5s+direct", 1);
     let open = || clients().create(&location, &FileCreate::default(), &FileAccess::write(), true);
-    // OpenRequest is not hidden: a server that was never there is reported at once.
+    // A failure to open is not hidden: a server that was never there is reported at once.
     let container = std::iter::repeat_with(open).find_map(vol::Result::ok).unwrap();
     let tokens: Vec<Token> = (0..30u64)
         .map(|number| {

@@ -42,7 +42,7 @@ fn survives(trouble: Trouble, options: &str) {
     let proxy = Proxy::start(server.listen(), trouble).unwrap();
     let location = proxy.location(&format!("a{options}"));
     let open = || clients().create(&location, &FileCreate::default(), &FileAccess::write(), true);
-    // OpenRequest is not hidden: a server that was never there is reported at once.
+    // A failure to open is not hidden: a server that was never there is reported at once.
     let container = std::iter::repeat_with(open).find_map(Result::ok).unwrap();
     make_groups(&*container, 300).unwrap();
     assert_eq!(names(&*container).unwrap(), (0..300).map(|n| format!("{n:06}")).collect::<Vec<_>>());

@@ -229,7 +229,7 @@ impl<'a> Chunks<'a> {
 
     /// Returns the number of bytes of the index, as libhdf5 tells them: of an extensible array's index block it leaves out one pointer for
     /// each group of blocks that there can be.
-    pub(crate) fn told_bytes(&self) -> Result<u64> {
+    pub(crate) fn recorded_bytes(&self) -> Result<u64> {
         let all = self.blocks()?.into_iter().fold(0, |n: u64, (_, bytes)| n.saturating_add(bytes));
         match &self.opened {
             Opened::Array(arrays::Array::Extensible { header, .. }) if header.index_block.is_some() => {

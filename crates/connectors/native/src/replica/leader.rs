@@ -60,8 +60,8 @@ impl Replica for Leader {
 
     fn changes_of_new(&self, dataset: Token) -> Result<Option<Vec<u8>>> {
         let at = Address(dataset.to_u64());
-        let told = self.native.change(Scope::Objects(&[at]), |writer| writer.changes_of_new(at))?;
-        Ok(told.map(|changes| changes.encode()))
+        let changes = self.native.change(Scope::Objects(&[at]), |writer| writer.changes_of_new(at))?;
+        Ok(changes.map(|changes| changes.encode()))
     }
 
     /// The leader knows.
@@ -159,7 +159,7 @@ impl Replica for Leader {
 
     fn end_write(&self) -> Result<()> {
         // What waits to go to fresh space goes there now: others read it.
-        self.native.file.store.shared.lay_bare(&[], false)
+        self.native.file.store.shared.ensure_in_file(&[], false)
     }
 
     /// A commit syncs what the leader wrote.

@@ -127,8 +127,8 @@ impl Shared {
         content_end: u64,
     ) -> std::io::Result<()> {
         let inside = content_end.saturating_sub(offset).min(into.len() as u64) as usize;
-        let (content, blank) = into.split_at_mut(inside);
-        blank.fill(0);
+        let (content, rest) = into.split_at_mut(inside);
+        rest.fill(0);
         match self.read_file(kind, offset, content) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 let there = self.file.bytes_end(offset)?.saturating_sub(offset).min(inside as u64) as usize;
@@ -300,10 +300,10 @@ impl Shared {
 
     /// Makes ranges ready for one who reads, or writes, them in the file itself: nothing of them waits in memory. `Busy` where
     /// something waits for the commit. Offsets count from the start of the file.
-    pub(crate) fn lay_bare(&self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
+    pub(crate) fn ensure_in_file(&self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
         match &self.txn {
             None => Ok(()),
-            Some(_) => self.txn_alone()?.lay_bare(ranges, for_write),
+            Some(_) => self.txn_alone()?.ensure_in_file(ranges, for_write),
         }
     }
 
@@ -311,7 +311,7 @@ impl Shared {
     /// follow this one are not told. `Busy` where something waits for the commit.
     pub(crate) fn write_bare(&self, at: Address, data: &[u8]) -> Result<()> {
         let offset = self.base + at.0;
-        self.lay_bare(&[(offset, data.len() as u64)], true)?;
+        self.ensure_in_file(&[(offset, data.len() as u64)], true)?;
         let done = self.file.write_at(offset, data).map_err(|e| Error::io("write to file", &e));
         self.pages.forget(at.0, data.len() as u64);
         done

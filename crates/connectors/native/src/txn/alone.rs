@@ -17,12 +17,12 @@ pub(super) struct LastSuperblock {
 }
 
 impl LastSuperblock {
-    /// Returns an error if another program wrote the superblock since this writer did, or its mark over the salt of this one, which
+    /// Returns an error if another program wrote the superblock since this writer did, or its salt over that of this one, which
     /// stands past the stored end: it would lose what that one committed.
-    pub(super) fn check(&self, file: &Handle, mark: Option<(u64, &SaltBytes)>) -> Result<()> {
+    pub(super) fn check(&self, file: &Handle, salt: Option<(u64, &SaltBytes)>) -> Result<()> {
         let Some(seen) = &self.bytes else { return Ok(()) };
         let there = io(file.read_vec(self.at, seen.len()), "read superblock")?;
-        if there == *seen && mark.map_or(Ok(true), |mark| has_mark(file, mark))? {
+        if there == *seen && salt.map_or(Ok(true), |salt| has_salt(file, salt))? {
             return Ok(());
         }
         let problem = "another program changed the file; what this one did not commit is lost";
@@ -32,23 +32,23 @@ impl LastSuperblock {
 }
 
 /// Returns whether no other caller changes the file.
-fn has_mark(file: &Handle, (end, salt): (u64, &SaltBytes)) -> Result<bool> {
-    let (reserved, mark) = (redo::reserved(end), redo::encode_salt(end, salt));
+fn has_salt(file: &Handle, (end, salt): (u64, &SaltBytes)) -> Result<bool> {
+    let (reserved, expected) = (redo::reserved(end), redo::encode_salt(end, salt));
     let len = io(file.len(), "get size of file")?;
-    Ok(len >= reserved.end && io(file.read_vec(reserved.start, mark.len()), "read mark")? == mark)
+    Ok(len >= reserved.end && io(file.read_vec(reserved.start, expected.len()), "read salt")? == expected)
 }
 
 impl Txn {
     /// Returns an error if another program changes the file too.
     pub(super) fn check_alone(&mut self) -> Result<()> {
-        let mark = self.is_marked.then_some((self.end, &self.salt));
-        self.seen.check(&self.file, mark).map_err(|e| self.fail(e))
+        let salt = self.is_salted.then_some((self.end, &self.salt));
+        self.seen.check(&self.file, salt).map_err(|e| self.fail(e))
     }
 
     /// Puts the salt into the file before the first change, where no lock keeps others out: of two writers that change the file
     /// at the same time, the first finds the other's.
-    pub(super) fn mark(&mut self) -> Result<()> {
-        if !self.seen.is_unlocked || self.is_marked {
+    pub(super) fn write_salt(&mut self) -> Result<()> {
+        if !self.seen.is_unlocked || self.is_salted {
             return Ok(());
         }
         self.remove_leftover_record()?;
@@ -58,8 +58,8 @@ impl Txn {
         let waiting = self.waiting(reserved.start, reserved.end);
         io(overlay(&self.file, &waiting, reserved.start, &mut bytes), "read file")?;
         self.hold_back(reserved.start, &bytes)?;
-        io(self.file.write_at(reserved.start, &redo::encode_salt(self.end, &self.salt)), "mark file")?;
-        self.is_marked = true;
+        io(self.file.write_at(reserved.start, &redo::encode_salt(self.end, &self.salt)), "write salt")?;
+        self.is_salted = true;
         Ok(())
     }
 

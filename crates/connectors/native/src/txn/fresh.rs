@@ -139,7 +139,7 @@ impl Txn {
 
     /// Sees to it that the file has all bytes of ranges, for one who reads or writes them there. What is staged is not in the
     /// file before its commit: then they cannot be used so.
-    pub(crate) fn lay_bare(&mut self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
+    pub(crate) fn ensure_in_file(&mut self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
         self.check()?;
         let reserved = self.reserved();
         let is_staged = |&(start, len): &(u64, u64)| {
@@ -151,7 +151,7 @@ impl Txn {
                 || self.journal.pieces(start, end).next().is_some()
         };
         if ranges.iter().any(is_staged) {
-            return Err(Error::busy("lay elements bare").with("problem", "changes wait for the commit"));
+            return Err(Error::busy("write elements in place").with("problem", "changes wait for the commit"));
         }
         self.flush()?;
         if for_write {

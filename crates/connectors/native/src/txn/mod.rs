@@ -114,7 +114,7 @@ pub(crate) struct Txn {
     /// The salt of the next commit.
     salt: SaltBytes,
     /// It is in the file already: no lock keeps other writers out, and one that changes the file writes over it.
-    is_marked: bool,
+    is_salted: bool,
 }
 
 /// Staged bytes on their way to the journal.
@@ -166,7 +166,7 @@ impl Txn {
             redo_bytes_max,
             seen: LastSuperblock { at: superblock_at, bytes, is_unlocked },
             salt: redo::random_salt(),
-            is_marked: false,
+            is_salted: false,
             followed: None,
             file,
             end,
@@ -236,7 +236,7 @@ impl Txn {
 
     fn prepare(&mut self) -> Result<()> {
         self.check()?;
-        self.mark()
+        self.write_salt()
     }
 
     /// Returns the bytes past the end of the last commit, or of the one that is under way, that only a commit writes.
@@ -278,7 +278,7 @@ impl Txn {
             first_end: self.first_end,
             salt: self.salt,
             seen: self.seen.clone(),
-            is_marked: self.is_marked,
+            is_salted: self.is_salted,
             has_leftover_record: std::mem::take(&mut self.has_leftover_record),
             redo_bytes_max: self.redo_bytes_max,
             durability,
@@ -292,7 +292,7 @@ impl Txn {
     pub(crate) fn finish(&mut self, done: std::result::Result<bool, &Failure>) {
         let Some(sealed) = self.sealed.take() else { return };
         self.note_all();
-        self.is_marked = false;
+        self.is_salted = false;
         match done {
             Ok(has_leftover_record) => {
                 self.end = sealed.end();
@@ -333,7 +333,7 @@ impl Txn {
         self.buffer.clear();
         self.buffered = 0;
         self.is_held = false;
-        self.is_marked = false;
+        self.is_salted = false;
         self.end
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct Sealed {
     pub(super) first_end: u64,
     pub(super) salt: SaltBytes,
     pub(super) seen: LastSuperblock,
-    pub(super) is_marked: bool,
+    pub(super) is_salted: bool,
     /// The commit before this one rests on its record.
     pub(super) has_leftover_record: bool,
     pub(super) redo_bytes_max: u64,
@@ -100,15 +100,15 @@ impl Sealed {
         if self.durability != Durability::None || self.has_leftover_record {
             self.sync()?;
         }
-        self.seen.check(&self.file, self.mark()).map_err(Failure::last)?;
+        self.seen.check(&self.file, self.salt_in_file()).map_err(Failure::last)?;
         self.store(&redo)?;
         self.publish(&redo)?;
         // Without a last sync the record is what makes the commit last.
         Ok(self.durability == Durability::Ordered || self.cut().is_err())
     }
 
-    fn mark(&self) -> Option<(u64, &SaltBytes)> {
-        self.is_marked.then_some((self.ends.0, &self.salt))
+    fn salt_in_file(&self) -> Option<(u64, &SaltBytes)> {
+        self.is_salted.then_some((self.ends.0, &self.salt))
     }
 
     fn redo(&self) -> Result<Redo> {

@@ -35,10 +35,10 @@ impl Storage {
 
     /// Returns what followers were not told yet.
     pub(crate) fn changes(&mut self) -> Result<Changes> {
-        let told = std::mem::take(self.followed.get_or_insert_default());
+        let noted = std::mem::take(self.followed.get_or_insert_default());
         let base = self.store().base();
         let (end, last_end) = (self.allocator.space.end(), self.allocator.space.last_end());
-        let recent: Vec<_> = told.ranges.iter().map(|range| base + range.start..base + range.end).collect();
+        let recent: Vec<_> = noted.ranges.iter().map(|range| base + range.start..base + range.end).collect();
         let written_end = recent.iter().map(|range| range.end).max().unwrap_or(0);
         let staged = self.store().take_staged_ranges(written_end)?;
         let mut pieces = self.store().pieces(&staged.ranges)?;
@@ -48,7 +48,7 @@ impl Storage {
         pieces.push((base, superblock.encode()?));
         Ok(Changes {
             is_anew: staged.is_anew,
-            is_committed: told.is_committed,
+            is_committed: noted.is_committed,
             end: base + last_end,
             reserved: staged.reserved,
             recent,
@@ -61,10 +61,10 @@ impl Storage {
     /// Returns what followers must know to use a new object whose header this is. What leads to the object they are told later:
     /// until then nothing else of the file changes for them.
     fn changes_of_new(&mut self, at: Address, header: Vec<u8>) -> Result<Changes> {
-        let told = std::mem::take(self.followed.get_or_insert_default());
+        let noted = std::mem::take(self.followed.get_or_insert_default());
         let base = self.store().base();
         let (end, last_end) = (self.allocator.space.end(), self.allocator.space.last_end());
-        let recent: Vec<_> = told.ranges.iter().map(|range| base + range.start..base + range.end).collect();
+        let recent: Vec<_> = noted.ranges.iter().map(|range| base + range.start..base + range.end).collect();
         self.store().hold(recent.iter().map(|range| range.end).max().unwrap_or(0))?;
         let superblock = &mut self.transaction.superblock.clone();
         (superblock.end, superblock.flags) = (superblock.base + end, 0);
@@ -76,8 +76,8 @@ impl Storage {
     /// Returns whether followers can be told of a new object by itself: nothing of it lies where they still read something else.
     /// Where the file says what space is free, they would take for their own links what this process has used meanwhile.
     fn may_tell_of_new(&self) -> bool {
-        let told = self.followed.as_ref().filter(|_| self.account.is_none());
-        told.is_some_and(|told| !told.is_committed && !told.has_freed)
+        let noted = self.followed.as_ref().filter(|_| self.account.is_none());
+        noted.is_some_and(|noted| !noted.is_committed && !noted.has_freed)
     }
 }
 

@@ -46,7 +46,7 @@ impl Writer {
             }
             _ => contiguous(&self.storage, &dataset)?,
         };
-        self.storage.store().lay_bare(&placement::ranges(&dataset, &parts)?, true)?;
+        self.storage.store().ensure_in_file(&placement::ranges(&dataset, &parts)?, true)?;
         // What was kept of chunks is not what will be there.
         self.chunks.pending.remove_dataset(at);
         self.storage.transaction.is_changed = true;

@@ -70,13 +70,13 @@ impl Writer {
     /// Removes values that no reader waits for.
     pub(crate) fn remove_released(&mut self, due: Vec<HeapId>) -> Result<()> {
         match self.values.remove(due.into_iter(), &mut self.storage) {
-            Err(error) if must_be_told(&error) => Err(error),
+            Err(error) if must_be_reported(&error) => Err(error),
             _ => Ok(()),
         }
     }
 }
 
 /// Returns whether the error is of the storage. A value that is not there, or that cannot be found, is no reason to refuse a write.
-fn must_be_told(error: &Error) -> bool {
+fn must_be_reported(error: &Error) -> bool {
     matches!(error.kind(), Kind::Io | Kind::Denied)
 }

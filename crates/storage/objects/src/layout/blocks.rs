@@ -110,7 +110,8 @@ impl Grid {
         }
     }
 
-    /// Returns the checksum of what is left of a block. Where the block is damaged it is a wrong one: a caller that reads it is reported.
+    /// Returns the checksum of what is left of a block. Where the block is damaged it is a wrong one, so that whoever reads it
+    /// gets an error.
     pub(crate) fn of_rest(self, far: &dyn Far, extent: &Extent, block: Run, rest: &Runs) -> Result<Sum> {
         let loaded = self.load(far, extent, block)?;
         let sum = self.of_runs(rest, block, loaded.start, &loaded.bytes);

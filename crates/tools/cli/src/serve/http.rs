@@ -11,7 +11,7 @@ use hyperslab::{Error, Result};
 pub(super) fn start(
     config: &server::Config,
     origins: Vec<String>,
-    beside: &server::Server,
+    other: &server::Server,
     listen: SocketAddr,
 ) -> Result<Server> {
     let (layers, connector) = config.split_stack();
@@ -19,10 +19,10 @@ pub(super) fn start(
     Server::start(&Config {
         listen,
         access: FileAccess { stack: layers, ..FileAccess::read() },
-        auth: beside.rights().map_or(Auth::Off, |rights| Auth::Tokens(rights.clone())),
+        auth: other.rights().map_or(Auth::Off, |rights| Auth::Tokens(rights.clone())),
         origins,
-        metrics: Some(Arc::new(beside.metrics_source())),
-        audit: Some(Arc::new(beside.audit_source())),
+        metrics: Some(Arc::new(other.metrics_source())),
+        audit: Some(Arc::new(other.audit_source())),
         ..Config::local(config.registry.clone(), Source::Root { folder, connector })
     })
 }

@@ -64,7 +64,7 @@ impl What {
     /// see that they are the same.
     pub(crate) fn is_same(&self, other: &What, files: [&ObjectAt; 2]) -> bool {
         match (self, other) {
-            (What::Object(a, _), What::Object(b, _)) => a.is_same(b) && files.iter().any(|f| f.is_beside(a)),
+            (What::Object(a, _), What::Object(b, _)) => a.is_same(b) && files.iter().any(|f| f.is_next_to(a)),
             _ => false,
         }
     }

@@ -114,11 +114,11 @@ impl ObjectAt {
 
     /// Returns whether both are the same object of the same file.
     pub(crate) fn is_same(&self, other: &ObjectAt) -> bool {
-        self.token == other.token && self.is_beside(other)
+        self.token == other.token && self.is_next_to(other)
     }
 
     /// Returns whether both are in the same file.
-    pub(crate) fn is_beside(&self, other: &ObjectAt) -> bool {
+    pub(crate) fn is_next_to(&self, other: &ObjectAt) -> bool {
         self.source.identity == other.source.identity
     }
 
