@@ -7,6 +7,7 @@ use hyperslab::vol::model::properties::{
 };
 use hyperslab::vol::model::{Dataspace, Heap, UNLIMITED};
 use hyperslab::{Dataset, Datatype, filter_names};
+use hyperslab::filter_names::id::{DEFLATE, FLETCHER32};
 use json_text::text::Value;
 use serde_json::{Map, Value as Json, json};
 
@@ -16,8 +17,6 @@ use crate::answer::Failure;
 use crate::elements::json_text::JsonText;
 use crate::elements::nesting::Nesting;
 
-/// The number of the deflate filter, whose level has a field of its own.
-const DEFLATE: u16 = 1;
 /// Blocks of a selection in properties: datasets that are made of others are refused anyway.
 const BLOCKS_MAX: u64 = 1000;
 
@@ -132,8 +131,6 @@ impl DatasetRequest {
         Ok(DatasetRequest { space, create })
     }
 }
-
-const FLETCHER32: u16 = 3;
 
 /// Bytes of a dataset that is stored in one piece: its space is allocated and filled with the first element that is written.
 const CONTIGUOUS_BYTES_MAX: u64 = 64 << 20;

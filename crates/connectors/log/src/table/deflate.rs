@@ -1,13 +1,13 @@
 //! Bytes of tables that are deflated where that makes them shorter.
 
-use filters::{Registry, Stage};
+use filters::{Registry, Stage, names};
 use model::{Error, Limits, Result, Within};
 
 /// Fewer bytes are not worth it.
 const DEFLATED_BYTES_MIN: usize = 256;
 /// Deflate makes no more than this of a byte.
 const EXPANSION_MAX: usize = 1100;
-const DEFLATE: Stage<'static> = Stage { id: 1, optional: false, values: &[1] };
+const DEFLATE: Stage<'static> = Stage { id: names::id::DEFLATE, optional: false, values: &[1] };
 
 /// Returns the bytes as a zlib stream, or `None` where that is not shorter.
 pub(super) fn deflate(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
