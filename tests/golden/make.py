@@ -4,13 +4,16 @@
     make.py DIR
 
 DIR/files/*.h5 are HDF5 files. For every dataset of fixed-size elements, DIR/expected/FILE/PATH.bin holds its elements as
-h5py reads them, in the file's own datatype. Nothing here is random without a seed: two runs give the same data.
+h5py reads them, in the file's own datatype. DIR/broken/*.h5 are files with one wrong field each (`broken.py`). Nothing here
+is random without a seed: two runs give the same data.
 """
 import os
 import sys
 
 import h5py
 import numpy as np
+
+from broken import make_broken
 
 try:
     import hdf5plugin
@@ -210,7 +213,8 @@ def main():
     make(folder, "tracked.h5", groups, track_order=True)
     if hdf5plugin:
         make(folder, "plugins.h5", plugins)
-    print(f"{len(os.listdir(files))} files in {files}")
+    broken = make_broken(os.path.join(folder, "broken"))
+    print(f"{len(os.listdir(files))} files in {files}, {broken} broken ones next to it")
 
 
 main()

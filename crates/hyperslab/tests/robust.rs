@@ -3,8 +3,8 @@
 //! Nothing may panic, abort, overflow the stack, take 10 seconds or 1 GiB. A stack overflow or an abort ends
 //! this process, so the file that is being read is named in a file next to the test's temporary output first.
 //!
-//! `HYPERSLAB_CORPUS` names a corpus; else `../shared/corpus` next to the repository is used if it exists. Golden files, which
-//! `tests/golden/make.py` makes, are used in any case.
+//! `HYPERSLAB_CORPUS` names a corpus; else `../shared/corpus` next to the repository is used if it exists. Files that
+//! `tests/golden/make.py` makes, good ones and broken ones, are used in any case.
 //! `HYPERSLAB_MUTATIONS` says how many mutations are tried (2,000), `HYPERSLAB_SEED` where they start.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -114,14 +114,40 @@ fn survive_all(images: impl Iterator<Item = (String, Vec<u8>)>) {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
+/// Reads every file under a folder; how many there are.
+fn survive_folder(folder: &Path) -> usize {
+    let files = files_under(folder);
+    eprintln!("{} files in {}", files.len(), folder.display());
+    survive_all(files.iter().filter_map(|p| Some((p.display().to_string(), std::fs::read(p).ok()?))));
+    files.len()
+}
+
 #[test]
 fn files_behind_cves_end_in_an_error_or_a_correct_read() {
-    // Where there is no corpus, forged structures stand for its files: see the next test.
-    let Some(corpus) = corpus() else { return eprintln!("0 files: there is no corpus") };
-    let files = files_under(&corpus.join("files").join(CVE_FILES));
-    eprintln!("{} files", files.len());
-    assert!(!files.is_empty());
-    survive_all(files.iter().filter_map(|p| Some((p.display().to_string(), std::fs::read(p).ok()?))));
+    let Some(golden) = golden() else { return };
+    assert!(survive_folder(&golden.join("broken")) >= 50);
+    if let Some(corpus) = corpus() {
+        assert!(survive_folder(&corpus.join("files").join(CVE_FILES)) > 0);
+    }
+}
+
+/// Returns whether reading everything of a file meets a failure.
+fn is_refused(image: Vec<u8>) -> bool {
+    let access = FileAccess::read().with_limits(Limits::strict());
+    let check = Check { bytes_max: 128 << 20, findings_max: 200 };
+    let Ok(container) = native::open_image(image, &access) else { return true };
+    let mut findings = 0;
+    check.run(container.as_ref(), &mut |_| findings += 1);
+    findings > 0
+}
+
+#[test]
+fn one_wrong_field_is_noticed() {
+    let Some(golden) = golden() else { return };
+    let mut accepted: Vec<_> = files_under(&golden.join("broken"));
+    accepted.retain(|path| !is_refused(std::fs::read(path).unwrap()));
+    let names: Vec<_> = accepted.iter().filter_map(|path| path.file_stem()?.to_str()).collect();
+    assert!(names.is_empty(), "read without a failure: {names:?}");
 }
 
 /// Signatures of structures without a checksum, whose fields anyone can forge.

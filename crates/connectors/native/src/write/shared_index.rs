@@ -19,6 +19,7 @@ use crate::object::footprint::Ranges;
 use crate::object::{btree2, fractal_heap};
 use crate::reader::Reader;
 use crate::txn::PublishOrder;
+use crate::update::Blocks;
 
 /// B-trees of shared messages have records of this type, in nodes of this size, as libhdf5 makes them.
 pub(super) const TREE_KIND: u8 = 7;
@@ -32,7 +33,7 @@ impl ObjectCache {
             writing.take_out(&self.unindexed)?;
             self.unindexed.clear();
         }
-        Ok(())
+        Writing { reader: &self.reader, storage, cache: &mut self.parts }.drop_empty_indexes()
     }
 }
 
@@ -45,19 +46,55 @@ impl Writing<'_> {
             records.retain(|record| is_kept(record, gone));
             if records.len() < count {
                 self.replace_shared_index(&mut index, &records, blocks)?;
+                self.note_empty_index(number, &index);
                 self.write_shared_table(number, index)?;
             }
         }
         Ok(())
     }
 
-    /// Makes a list of a tree that has few messages. An index without messages goes, and its heap.
-    pub(super) fn shrink_shared_index(&mut self, index: &mut SharedIndex) -> Result<()> {
-        if index.messages == 0 || (index.is_tree && index.messages < index.tree_min) {
+    /// Makes a list of a tree that has few messages, and notes an index that has none any more.
+    pub(super) fn shrink_shared_index(&mut self, number: usize, index: &mut SharedIndex) -> Result<()> {
+        if index.is_tree && index.messages < index.tree_min {
             let (records, blocks) = shared_records(index, self.reader)?;
             self.replace_shared_index(index, &records, blocks)?;
         }
+        self.note_empty_index(number, index);
         Ok(())
+    }
+
+    /// Notes since when an index is empty.
+    fn note_empty_index(&mut self, number: usize, index: &SharedIndex) {
+        if index.messages == 0 {
+            self.cache.empty_indexes.insert(number, self.storage.generation());
+        }
+    }
+
+    /// Removes indexes that have no messages, and their heaps. One that lost its last message with this commit stays until the
+    /// next: while this one is published, the headers of objects that are removed still lead to its heap.
+    fn drop_empty_indexes(&mut self) -> Result<()> {
+        for (number, index) in self.reader.shared.indexes().into_iter().enumerate() {
+            let is_there = index.index.is_some() || index.heap.is_some();
+            let empty_since = self.cache.empty_indexes.get(&number).copied();
+            let is_committed = empty_since.is_none_or(|since| self.storage.is_committed(since));
+            if index.messages == 0 && is_there && is_committed {
+                self.drop_index(number, index)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_index(&mut self, number: usize, mut index: SharedIndex) -> Result<()> {
+        let (_, blocks) = shared_records(&index, self.reader)?;
+        self.release(blocks);
+        if let Some(heap) = index.heap.take() {
+            // Another one may be there soon.
+            self.cache.forget(heap);
+            self.release(fractal_heap::open(self.reader, heap)?.blocks()?);
+        }
+        (index.index, index.is_tree) = (None, false);
+        self.cache.empty_indexes.remove(&number);
+        self.write_shared_table(number, index)
     }
 
     /// Puts these records, which are sorted, in the place of all that an index has.
@@ -70,14 +107,7 @@ impl Writing<'_> {
         self.release(blocks);
         let storage = &mut *self.storage;
         index.messages = u16::try_from(records.len()).unwrap_or(u16::MAX);
-        if records.is_empty() {
-            if let Some(heap) = index.heap.take() {
-                // Another one may be there soon.
-                self.cache.forget(heap);
-                self.release(fractal_heap::open(self.reader, heap)?.blocks()?);
-            }
-            (index.index, index.is_tree) = (None, false);
-        } else if index.is_tree && index.messages >= index.tree_min {
+        if index.is_tree && index.messages >= index.tree_min {
             let encoded =
                 records.iter().map(|record| record.encode(storage.sizes)).collect::<Result<Vec<_>>>()?;
             let record_bytes = SharedRecord::bytes(storage.sizes) as u16;

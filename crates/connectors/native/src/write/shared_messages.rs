@@ -109,7 +109,7 @@ impl Writing<'_> {
                     heap.remove(storage, &id)?;
                     heap.finish(storage)
                 })?;
-                self.shrink_shared_index(&mut index)?;
+                self.shrink_shared_index(number, &mut index)?;
             }
             Some(MessageLocation::Heap { references, id }) => {
                 self.replace(&index, heap, &sought, references - 1, id)?;

@@ -10,7 +10,7 @@ mod dense;
 mod links;
 mod records;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use model::properties::PhaseChange;
 use model::{Error, Kind, Result};
@@ -56,6 +56,8 @@ pub(crate) struct PartCache {
     heaps: HashMap<Address, Heap>,
     /// Symbol tables that changed, by the root of their tree.
     tables: HashMap<Address, Table>,
+    /// Indexes of shared messages that lost their last message, each with the commit of which that is.
+    pub(super) empty_indexes: BTreeMap<usize, u64>,
 }
 
 impl PartCache {
