@@ -1,5 +1,6 @@
 //! Creation properties, in both directions.
 
+use hyperslab::filter_names::id::{DEFLATE, FLETCHER32};
 use hyperslab::vol::algorithms::transfer;
 use hyperslab::vol::model::convert::Conversions;
 use hyperslab::vol::model::properties::{
@@ -7,7 +8,6 @@ use hyperslab::vol::model::properties::{
 };
 use hyperslab::vol::model::{Dataspace, Heap, UNLIMITED};
 use hyperslab::{Dataset, Datatype, filter_names};
-use hyperslab::filter_names::id::{DEFLATE, FLETCHER32};
 use json_text::text::Value;
 use serde_json::{Map, Value as Json, json};
 
