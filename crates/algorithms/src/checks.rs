@@ -1,8 +1,9 @@
 //! Checks of arguments that several connectors make before they touch storage.
 
 use model::datatype::ReferenceKind;
+use model::properties::Layout;
 use model::{Dataspace, Error, Limits, Reference, ReferenceTarget, Result, Selection, Within};
-use vol::DatasetInfo;
+use vol::{DatasetInfo, OpDatasetCreate};
 
 /// Returns an error unless the selection fits the extent and the buffer has space for exactly its elements.
 pub fn transfer(info: &DatasetInfo, selection: &Selection, buffer_bytes: usize) -> Result<()> {
@@ -42,6 +43,26 @@ pub fn reference(kind: ReferenceKind, reference: &Reference) -> Result<()> {
 pub fn chunks(shape: &[u64], space: &Dataspace, element_bytes: u32, limits: &Limits) -> Result<()> {
     chunk_shape(shape, space)?;
     chunk_bytes(shape, element_bytes, limits.chunk_bytes_max).map(drop)
+}
+
+/// Returns an error unless a new dataset of this layout can have these filters, this extent and these elements. External and
+/// virtual layouts have checks of their own.
+///
+/// # Errors
+/// Returns `Error::Invalid`, and `Error::Limit` if a chunk has more bytes than the limits allow.
+pub fn layout(op: &OpDatasetCreate, element_bytes: u32, limits: &Limits) -> Result<()> {
+    let invalid = |problem: &str| Err(Error::invalid("create dataset").with("problem", problem));
+    let is_chunked = matches!(op.create.layout, Layout::Chunked { .. });
+    if !is_chunked && op.create.filters.iter().any(|filter| !filter.optional) {
+        return invalid("filters without chunks");
+    }
+    match &op.create.layout {
+        Layout::Chunked { shape, .. } => chunks(shape, &op.space, element_bytes, limits),
+        Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {
+            invalid("an extent that changes needs chunks")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks whether the shape of a chunk suits an extent, as libhdf5 does: a dimension without elements may have any.

@@ -123,10 +123,6 @@ fn corrupt(problem: &str) -> Error {
     Error::corrupt("read object").with("problem", problem)
 }
 
-fn invalid(problem: &str) -> Error {
-    Error::invalid("create dataset").with("problem", problem)
-}
-
 /// Size of a chunk in bytes if the layout is not chunked.
 const CHUNK_BYTES: u64 = 1 << 20;
 
@@ -167,21 +163,11 @@ fn check_fill(create: &DatasetCreate, datatype: &Datatype) -> Result<()> {
 }
 
 fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits, connector: &str) -> Result<()> {
-    let is_chunked = matches!(op.create.layout, Layout::Chunked { .. });
-    if !is_chunked && op.create.filters.iter().any(|filter| !filter.optional) {
-        return Err(invalid("filters without chunks"));
-    }
+    let unsupported = |operation: &str| Err(Error::unsupported(operation).with("connector", connector));
+    algorithms::checks::layout(op, datatype.size(), limits)?;
     match &op.create.layout {
-        Layout::Chunked { shape, .. } => {
-            algorithms::checks::chunks(shape, &op.space, datatype.size(), limits)
-        }
-        Layout::External(_) => {
-            Err(Error::unsupported("create dataset with external raw data").with("connector", connector))
-        }
-        Layout::Virtual(_) => Err(Error::unsupported("create virtual dataset").with("connector", connector)),
-        Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {
-            Err(invalid("an extent that changes needs chunks"))
-        }
-        Layout::Compact | Layout::Contiguous => Ok(()),
+        Layout::External(_) => unsupported("create dataset with external raw data"),
+        Layout::Virtual(_) => unsupported("create virtual dataset"),
+        _ => Ok(()),
     }
 }

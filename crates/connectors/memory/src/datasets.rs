@@ -18,10 +18,6 @@ pub(crate) struct Dataset {
     pub(crate) blocks: Blocks,
 }
 
-fn invalid(problem: &str) -> Error {
-    Error::invalid("create dataset").with("problem", problem)
-}
-
 fn fill_of(create: &DatasetCreate, datatype: &Datatype) -> Result<Option<Vec<u8>>> {
     match &create.fill.value {
         FillValue::Undefined | FillValue::Default => Ok(None),
@@ -33,20 +29,11 @@ fn fill_of(create: &DatasetCreate, datatype: &Datatype) -> Result<Option<Vec<u8>
 }
 
 fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits) -> Result<()> {
-    let is_chunked = matches!(op.create.layout, Layout::Chunked { .. });
-    if !is_chunked && op.create.filters.iter().any(|filter| !filter.optional) {
-        return Err(invalid("filters without chunks"));
-    }
+    algorithms::checks::layout(op, datatype.size(), limits)?;
     match &op.create.layout {
-        Layout::Chunked { shape, .. } => {
-            algorithms::checks::chunks(shape, &op.space, datatype.size(), limits)
-        }
         Layout::External(files) => external::check(files, &op.space, datatype),
         Layout::Virtual(mappings) => virtual_dataset::check(mappings, &op.space),
-        Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {
-            Err(invalid("an extent that changes needs chunks"))
-        }
-        Layout::Compact | Layout::Contiguous => Ok(()),
+        _ => Ok(()),
     }
 }
 

@@ -209,17 +209,8 @@ impl<'a> ScanResult<'a> {
             _ => ObjectKind::Dataset,
         };
         let (name, parent, stem) = (name_in(&value, stem)?, Some(parent), stem.clone());
-        self.items.push(ScanItem {
-            parent,
-            stem,
-            path,
-            name,
-            kind,
-            is_plain: false,
-            value,
-            seen,
-            listing: None,
-        });
+        let is_plain = false;
+        self.items.push(ScanItem { parent, stem, path, name, kind, is_plain, value, seen, listing: None });
         Ok(())
     }
 
@@ -230,17 +221,8 @@ impl<'a> ScanResult<'a> {
         let shape = Fields::class("H5S_SIMPLE").with("dims", list([bytes]));
         let value = Fields::new().with("type", "H5T_STD_U8LE").with("shape", shape).into();
         let (name, parent, stem, kind) = (name_of(stem), Some(parent), stem.clone(), ObjectKind::Dataset);
-        self.items.push(ScanItem {
-            parent,
-            stem,
-            path,
-            name,
-            kind,
-            is_plain,
-            value,
-            seen: None,
-            listing: None,
-        });
+        let (seen, listing) = (None, None);
+        self.items.push(ScanItem { parent, stem, path, name, kind, is_plain, value, seen, listing });
     }
 
     /// Types that are used though no link leads to them.
@@ -255,17 +237,8 @@ impl<'a> ScanResult<'a> {
             let path = folder.join(&stem);
             let (value, _) = read_metadata(self.dir, &with_ending(&path, ".json"), self.limits)?;
             let (parent, kind, name, is_plain) = (None, ObjectKind::Datatype, String::new(), false);
-            self.items.push(ScanItem {
-                parent,
-                stem,
-                path,
-                name,
-                kind,
-                is_plain,
-                value,
-                seen: None,
-                listing: None,
-            });
+            let (seen, listing) = (None, None);
+            self.items.push(ScanItem { parent, stem, path, name, kind, is_plain, value, seen, listing });
         }
         Ok(())
     }

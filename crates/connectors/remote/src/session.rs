@@ -16,11 +16,14 @@ use system::sync::{Mutex, RwLock};
 use vol::{Access, Durability, Operation};
 
 use crate::address::{Address, Endpoint, Options};
-use crate::connection::{Connection, Failure};
+use crate::connection::{AnswerHeader, Connection, Failure};
 use crate::direct::Direct;
 use crate::kept::KeptChanges;
 use crate::nodes::Route;
 use crate::queue::Queue;
+
+/// Sends one operation on a connection, and waits for its answer.
+type ConnectionCall<'c> = dyn FnMut(&mut Connection) -> std::result::Result<AnswerHeader, Failure> + 'c;
 
 /// Pauses between attempts grow up to this.
 const PAUSE_MAX: Duration = Duration::from_millis(250);
@@ -294,10 +297,20 @@ impl Session {
         if let Some(kept) = &self.kept {
             return self.run_at_nodes(kept, request, answer);
         }
+        self.run_on(request, answer, |deadline, call| self.attempt(deadline, call).map(drop))
+    }
+
+    /// Waits for the answer of an operation on a connection that `attempt` finds, as often as the deadline allows.
+    fn run_on(
+        &self,
+        request: &mut Request<'_>,
+        answer: &mut Answer,
+        mut attempt: impl FnMut(Instant, &mut ConnectionCall<'_>) -> std::result::Result<(), Failure>,
+    ) -> Result<()> {
         let code = request.code;
         let header = self.header(code);
         let done = persist(self.options.deadline, |deadline| {
-            self.attempt(deadline, |connection| {
+            attempt(deadline, &mut |connection| {
                 self.check_lost(code).map_err(Failure::Refused)?;
                 connection.call(header, request, answer)
             })
@@ -327,18 +340,7 @@ impl Session {
         request: &mut Request<'_>,
         answer: &mut Answer,
     ) -> Result<()> {
-        let code = request.code;
-        let header = self.header(code);
-        let done = persist(self.options.deadline, |deadline| {
-            queue.attempt(self, deadline, |connection| {
-                self.check_lost(code).map_err(Failure::Refused)?;
-                connection.call(header, request, answer)
-            })
-        });
-        self.numbers.lock().open.remove(&header.sequence);
-        done?;
-        self.note(code, answer.failed);
-        Ok(())
+        self.run_on(request, answer, |deadline, call| queue.attempt(self, deadline, call))
     }
 }
 
