@@ -7,9 +7,9 @@
 #[cfg(feature = "cloud")]
 pub use cloud::{ConfiguredS3Driver, S3Credentials, S3Settings};
 pub use files::{
-    Created, DataKind, Driver, DriverBlock, DriverInfo, Drivers, File as DriverFile, Handle as DriverHandle,
-    Identity, Lock, MemberRange, MemberRanges, MemberStart, Memory, Mode, NamedDriver, Onion, Parameters,
-    RevisionInfo, Subfiling, SubfilingOptions, Sync, Target, onion_parameters,
+    Created, DataKind, Driver, DriverBlock, DriverInfo, DriverParameters, Drivers, File as DriverFile,
+    Handle as DriverHandle, Identity, Lock, MemberRange, MemberRanges, MemberStart, Memory, Mode,
+    NamedDriver, Onion, RevisionInfo, Subfiling, SubfilingOptions, Sync, Target, onion_parameters,
 };
 pub use filters::{
     Codecs, Done, Error as FilterError, ErrorKind as FilterErrorKind, Filter, FilterId, Output, Params,

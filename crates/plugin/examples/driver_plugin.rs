@@ -41,7 +41,7 @@ fn key(target: &Target<'_>) -> io::Result<u8> {
 
 /// Returns the same path without parameters, for the driver of the file itself.
 fn plain<'a>(target: &Target<'a>) -> Target<'a> {
-    static NONE: std::sync::LazyLock<files::Parameters> = std::sync::LazyLock::new(Default::default);
+    static NONE: std::sync::LazyLock<files::DriverParameters> = std::sync::LazyLock::new(Default::default);
     Target { parameters: &NONE, ..*target }
 }
 

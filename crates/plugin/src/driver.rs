@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use files::{
-    Created, Driver, DriverInfo, Drivers, File, Handle, Identity, Lock, Mode, Parameters, Sync, Target,
+    Created, Driver, DriverInfo, DriverParameters, Drivers, File, Handle, Identity, Lock, Mode, Sync, Target,
 };
 use model::text::{from_path, to_path};
 use model::{Error, Kind, Result};
@@ -156,7 +156,7 @@ fn wire_error(error: &io::Error) -> Error {
 /// Answers for a driver of ours. Drivers that it passes requests on to are those of this build.
 pub(crate) fn answer_driver(driver: &dyn Driver, message: &Message<'_>) -> Result<Reply> {
     let (path, (parameters, flag)): DriverArguments = arguments(message)?;
-    let parameters: Parameters = parameters.into_iter().collect();
+    let parameters: DriverParameters = parameters.into_iter().collect();
     let (path, drivers) = (to_path(&path), Drivers::default());
     let target = Target { path: &path, parameters: &parameters, drivers: &drivers };
     let done = match message.code {

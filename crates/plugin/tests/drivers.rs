@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use files::{Driver, Drivers, Lock, Mode, Parameters, Sync, Target};
+use files::{Driver, DriverParameters, Drivers, Lock, Mode, Sync, Target};
 use hyperslab_plugin::{Plugin, load};
 use model::properties::FileCreate;
 use native::NativeConnector;
@@ -21,7 +21,7 @@ fn driver() -> Arc<dyn Driver> {
 
 fn with<T>(path: &Path, parameters: &[(&str, &str)], work: impl FnOnce(&Target<'_>) -> T) -> T {
     let pairs = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-    let (parameters, drivers): (Parameters, _) = (pairs.collect(), Drivers::default());
+    let (parameters, drivers): (DriverParameters, _) = (pairs.collect(), Drivers::default());
     work(&Target { path, parameters: &parameters, drivers: &drivers })
 }
 

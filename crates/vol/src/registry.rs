@@ -203,7 +203,7 @@ impl Registry {
     ///
     /// # Errors
     /// Returns `Unsupported` if there is no such driver, and `Invalid` if the text cannot be read.
-    pub fn driver(&self, access: &FileAccess) -> Result<Option<(&Arc<dyn Driver>, files::Parameters)>> {
+    pub fn driver(&self, access: &FileAccess) -> Result<Option<(&Arc<dyn Driver>, files::DriverParameters)>> {
         let Some(text) = access.driver.as_deref() else { return Ok(None) };
         let stack = Stack::parse(text).during("read driver")?;
         let [entry] = stack.0.as_slice() else {

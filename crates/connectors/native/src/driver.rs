@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-use files::{Created, Driver, DriverBlock, Drivers, Handle, Mode, Parameters, Target};
+use files::{Created, Driver, DriverBlock, DriverParameters, Drivers, Handle, Mode, Target};
 use model::text::to_path;
 use model::{Error, Result};
 use vol::{Access, ContainerCreate, ContainerOpen, FileAccess, Registry};
@@ -24,7 +24,7 @@ const DEFAULT: &str = "posix";
 /// A driver with what it is called with.
 pub(crate) struct ChosenDriver<'a> {
     driver: &'a Arc<dyn Driver>,
-    parameters: Parameters,
+    parameters: DriverParameters,
     path: std::borrow::Cow<'a, Path>,
     drivers: &'a Drivers,
 }
@@ -39,8 +39,8 @@ impl<'a> ChosenDriver<'a> {
         let (driver, parameters) = match registry.driver(access)? {
             Some(named) => named,
             None => match registry.drivers().of_address(path) {
-                Some(driver) => (driver, Parameters::default()),
-                None => (default_driver(registry)?, Parameters::default()),
+                Some(driver) => (driver, DriverParameters::default()),
+                None => (default_driver(registry)?, DriverParameters::default()),
             },
         };
         Ok(ChosenDriver { driver, parameters, path: to_path(path), drivers: registry.drivers() })

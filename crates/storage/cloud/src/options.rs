@@ -1,9 +1,9 @@
-//! Parameters that all drivers of this crate take.
+//! DriverParameters that all drivers of this crate take.
 
 use std::io;
 use std::path::PathBuf;
 
-use files::Parameters;
+use files::DriverParameters;
 
 use crate::cache::DiskCache;
 
@@ -27,7 +27,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn of(parameters: &Parameters) -> io::Result<Self> {
+    pub(crate) fn of(parameters: &DriverParameters) -> io::Result<Self> {
         let cache_bytes = parameters.number("cache_bytes")?.unwrap_or(CACHE_BYTES);
         let cache = parameters.get("cache").map(|folder| DiskCache::open(PathBuf::from(folder), cache_bytes));
         Ok(Options {

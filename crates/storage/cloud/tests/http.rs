@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use files::{Driver, Drivers, File, Handle, Mode, Parameters, Target};
+use files::{Driver, DriverParameters, Drivers, File, Handle, Mode, Target};
 use hyperslab_cloud::HttpDriver;
 
 /// What the server does with each request.
@@ -112,7 +112,7 @@ impl Server {
 
     fn open_with(&self, parameters: &[(&str, &str)]) -> std::io::Result<Handle> {
         let pairs = parameters.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        let parameters: Parameters = pairs.collect();
+        let parameters: DriverParameters = pairs.collect();
         HttpDriver.open(
             &Target { path: Path::new(&self.url), parameters: &parameters, drivers: &Drivers::empty() },
             Mode::Read,
@@ -262,7 +262,7 @@ fn errors_do_not_show_the_address() {
     let server = Server::start(Vec::new(), Behaviour::Ranges);
     assert!(server.open().unwrap().is_empty().unwrap());
     let refused = "http://127.0.0.1:9/file.h5?signature=secret";
-    let (parameters, drivers) = (&Parameters::default(), &Drivers::empty());
+    let (parameters, drivers) = (&DriverParameters::default(), &Drivers::empty());
     let target = Target { path: Path::new(refused), parameters, drivers };
     let error = HttpDriver.open(&target, Mode::Read).unwrap_err();
     assert!(!error.to_string().contains("secret"), "{error}");

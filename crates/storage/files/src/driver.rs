@@ -31,7 +31,7 @@ pub use self::mirror::MirrorDriver;
 pub use self::multi::MultiDriver;
 pub use self::named::NamedDriver;
 pub use self::onion::{OnionDriver, onion_parameters};
-pub use self::parameters::Parameters;
+pub use self::parameters::DriverParameters;
 pub use self::posix::PosixDriver;
 pub use self::split::SplitDriver;
 pub use self::splitter::SplitterDriver;
@@ -56,7 +56,7 @@ pub struct Target<'a> {
     /// The path, which a driver may extend to several names.
     pub path: &'a Path,
     /// The parameters in the braces after the driver's name.
-    pub parameters: &'a Parameters,
+    pub parameters: &'a DriverParameters,
     /// The drivers among which a driver finds those that it passes its requests on to.
     pub drivers: &'a Drivers,
 }

@@ -3,11 +3,11 @@ use crate::scratch::Scratch;
 use crate::{DriverBlock, Posix, Sync};
 use std::io::ErrorKind;
 
-fn parameters(pairs: &[(&str, &str)]) -> Parameters {
+fn parameters(pairs: &[(&str, &str)]) -> DriverParameters {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-fn at<'a>(path: &'a Path, parameters: &'a Parameters) -> Target<'a> {
+fn at<'a>(path: &'a Path, parameters: &'a DriverParameters) -> Target<'a> {
     static DRIVERS: LazyLock<Drivers> = LazyLock::new(Drivers::default);
     Target { path, parameters, drivers: &DRIVERS }
 }
@@ -82,7 +82,7 @@ fn a_family_is_created_extended_cut_and_deleted_with_all_members() {
     again.file.set_len(0).unwrap();
     again.file.write_at(0, b"new").unwrap();
     let block = again.file.driver_block().unwrap();
-    let opened = FamilyDriver.open(&at(&path, &Parameters::default()), Mode::ReadWrite);
+    let opened = FamilyDriver.open(&at(&path, &DriverParameters::default()), Mode::ReadWrite);
     let opened = opened.unwrap();
     opened.set_driver_block(&block).unwrap();
     opened.write_at(3, &[1; 9]).unwrap();

@@ -45,7 +45,7 @@ use std::sync::Arc;
 pub use copy::copy;
 pub use crash::Crash;
 pub use direct::{Direct, DirectOptions};
-pub use driver::{CoreDriver, Created, Driver, DriverInfo, Drivers, NamedDriver, Parameters, Target};
+pub use driver::{CoreDriver, Created, Driver, DriverInfo, DriverParameters, Drivers, NamedDriver, Target};
 pub use driver::{
     DirectDriver, FamilyDriver, LogDriver, MirrorDriver, MultiDriver, OnionDriver, PosixDriver,
     onion_parameters,

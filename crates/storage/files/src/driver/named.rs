@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Created, Driver, Drivers, Parameters, Target};
+use super::{Created, Driver, DriverParameters, Drivers, Target};
 use crate::{Handle, Mode};
 
 /// Drivers that pass requests on to one another, at most.
@@ -16,7 +16,7 @@ pub struct NamedDriver {
     /// The driver.
     pub driver: Arc<dyn Driver>,
     /// The parameters in the braces after its name.
-    pub parameters: Parameters,
+    pub parameters: DriverParameters,
 }
 
 impl std::fmt::Debug for NamedDriver {
@@ -37,7 +37,7 @@ impl Drivers {
             let problem = format!("there is no driver {name}; there are {}", known.join(", "));
             io::Error::new(io::ErrorKind::Unsupported, problem)
         })?;
-        Ok(NamedDriver { driver, parameters: Parameters::parse(parameters)? })
+        Ok(NamedDriver { driver, parameters: DriverParameters::parse(parameters)? })
     }
 }
 
@@ -72,12 +72,12 @@ impl NamedDriver {
     }
 }
 
-impl Parameters {
+impl DriverParameters {
     /// Reads `key=value`, separated by commas. A value may have braces of its own.
     ///
     /// # Errors
     /// Returns `InvalidInput` if a key has no value, or braces do not match or are too deep.
-    pub fn parse(text: &str) -> io::Result<Parameters> {
+    pub fn parse(text: &str) -> io::Result<DriverParameters> {
         let pairs = split_at_commas(text)?.into_iter().filter(|pair| !pair.trim().is_empty());
         pairs
             .map(|pair| match pair.split_once('=') {
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(named.driver.info().name, "core");
         assert_eq!(named.parameters.get("increment"), Some("1"));
         assert_eq!(named.parameters.get("backing_store"), Some("family{a=1,b={2}}"));
-        assert_eq!(Drivers::default().named("posix{}").unwrap().parameters, Parameters::default());
+        assert_eq!(Drivers::default().named("posix{}").unwrap().parameters, DriverParameters::default());
     }
 
     #[test]

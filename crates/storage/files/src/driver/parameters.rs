@@ -1,4 +1,4 @@
-//! Parameters of a driver, as they stand in braces after its name.
+//! DriverParameters of a driver, as they stand in braces after its name.
 
 use std::io;
 
@@ -6,15 +6,15 @@ use super::DriverInfo;
 
 /// Keys and values: `member_bytes=1048576, backing_store=false`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Parameters(Vec<(String, String)>);
+pub struct DriverParameters(Vec<(String, String)>);
 
-impl FromIterator<(String, String)> for Parameters {
+impl FromIterator<(String, String)> for DriverParameters {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
-        Parameters(pairs.into_iter().collect())
+        DriverParameters(pairs.into_iter().collect())
     }
 }
 
-impl Parameters {
+impl DriverParameters {
     /// Returns the last value of `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().rfind(|(k, _)| k == key).map(|(_, value)| value.as_str())
