@@ -263,7 +263,7 @@ fn a_killed_server_loses_nothing_that_was_written_directly_and_committed() {
     let root = Folder::new("server");
     let mut process = Process::start(&root, "127.0.0.1:0", true);
     let address = process.address.clone();
-    let location = format!("h5s+direct://{address}/a.h5");
+    let location = format!("h5s+direct://{address}/a.h5?deadline=20");
     let container = create(&location);
     let data = bytes_dataset(&*container, "data", 100_000).unwrap();
     write(&*container, data, &pattern(1, 100_000));

@@ -157,8 +157,9 @@ fn a_vanished_client_frees_what_it_held() {
     let limits = ServerLimits { lease: Duration::ZERO, ..ServerLimits::default() };
     let server = Server::start(&Config { limits, ..in_memory() }).unwrap();
     let proxy = Proxy::start(server.listen(), Trouble::Delay).unwrap();
-    let container =
-        clients().create(&proxy.location("a"), &FileCreate::default(), &FileAccess::write(), true).unwrap();
+    let container = clients()
+        .create(&proxy.location("a?deadline=5"), &FileCreate::default(), &FileAccess::write(), true)
+        .unwrap();
     container.retain(container.info().unwrap().root).unwrap();
     assert!(server.metrics().contains("hyperslab_sessions 1\n"));
     proxy.vanish();
@@ -173,8 +174,9 @@ fn a_server_that_stops_commits() {
     let folder = Folder::new("server");
     let server =
         Server::start(&Config { auth: Auth::Off, ..Config::local(storage(), folder.path()) }).unwrap();
+    // Who drops the container waits for a server until the deadline.
     let container = clients()
-        .create(&server.location("a.h5"), &FileCreate::default(), &FileAccess::write(), false)
+        .create(&server.location("a.h5?deadline=5"), &FileCreate::default(), &FileAccess::write(), false)
         .unwrap();
     container.group_create(&group(container.info().unwrap().root, "kept")).unwrap();
     server.stop().unwrap();
