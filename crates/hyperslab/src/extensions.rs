@@ -10,7 +10,8 @@ pub use log::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 pub use native::{
     EvictObject, FileImage, FileMetadata, LinkStorage, LogMetadataCache, MetadataCache, ObjectMetadata,
     OverwriteInPlace, PageBufferStatistics, RemoteRequests, Repartition, ResetMetadataCacheCounts,
-    ResetPageBufferStatistics, SetMetadataCacheBytes, SetVirtualView, StoredChunk, repartition,
+    ResetPageBufferStatistics, SetMetadataCacheBytes, SetVersionBounds, SetVirtualView, StoredChunk,
+    StoredChunks, repartition,
 };
 #[cfg(feature = "object")]
 pub use object::{ObjectClassOf, SetObjectClass};

@@ -295,6 +295,9 @@ fn start(comm: MPI_Comm, exchange: Exchange, buffers: &mut Buffers, request: &mu
     }
 }
 
+/// Digits of a hint that is a number.
+const HINT_BYTES: usize = 31;
+
 /// Hints to MPI, of the library's own.
 #[derive(Debug)]
 pub struct Info(MPI_Info);
@@ -324,6 +327,23 @@ impl Info {
     pub unsafe fn duplicate(info: MPI_Info) -> Result<Self> {
         // SAFETY: the caller's promise.
         unsafe { duplicate_info(info) }.map(Info)
+    }
+
+    /// Returns the number that a hint is, or `None` if there is no such hint, or it is no number.
+    pub fn number(&self, key: &CStr) -> Result<Option<u64>> {
+        // SAFETY: a name of MPI's.
+        if self.0 == unsafe { ffi::RSMPI_INFO_NULL } {
+            return Ok(None);
+        }
+        let (mut value, mut is_there) = ([0u8; HINT_BYTES + 1], 0);
+        let len = HINT_BYTES as c_int;
+        // SAFETY: the hints are valid, and there is space for so many bytes and the NUL.
+        let code = unsafe {
+            ffi::MPI_Info_get(self.0, key.as_ptr(), len, value.as_mut_ptr().cast(), &raw mut is_there)
+        };
+        check("MPI_Info_get", code)?;
+        let text = CStr::from_bytes_until_nul(&value).ok().and_then(|value| value.to_str().ok());
+        Ok(text.filter(|_| is_there != 0).and_then(|text| text.trim().parse().ok()))
     }
 
     /// Returns a duplicate that the caller frees.

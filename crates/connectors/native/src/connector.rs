@@ -29,9 +29,10 @@ use crate::recover;
 use crate::state::{Core, Options};
 use crate::statistics::{FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests};
 use crate::store::{Store, StoreParts};
-use crate::stored_chunk::StoredChunk;
+use crate::stored_chunk::{StoredChunk, StoredChunks};
 use crate::txn::Moved;
 use crate::txn::redo::Redo;
+use crate::version_bounds::SetVersionBounds;
 use crate::virtual_views::SetVirtualView;
 use crate::write::create_file;
 
@@ -114,6 +115,7 @@ impl Connector for NativeConnector {
             FileMetadata::INFO,
             LinkStorage::INFO,
             StoredChunk::INFO,
+            StoredChunks::INFO,
             FileImage::INFO,
             OverwriteInPlace::INFO,
             RemoteRequests::INFO,
@@ -124,6 +126,7 @@ impl Connector for NativeConnector {
             LogMetadataCache::INFO,
             PageBufferStatistics::INFO,
             ResetPageBufferStatistics::INFO,
+            SetVersionBounds::INFO,
             SetVirtualView::INFO,
         ]
     }

@@ -40,6 +40,7 @@ mod store;
 mod stored_chunk;
 mod txn;
 mod update;
+mod version_bounds;
 mod virtual_views;
 mod work;
 mod write;
@@ -52,5 +53,6 @@ pub use metadata_cache::{EvictObject, LogMetadataCache, ResetMetadataCacheCounts
 pub use page_buffering::ResetPageBufferStatistics;
 pub use repartition::{Repartition, repartition};
 pub use statistics::{FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests};
-pub use stored_chunk::StoredChunk;
+pub use stored_chunk::{StoredChunk, StoredChunks};
+pub use version_bounds::SetVersionBounds;
 pub use virtual_views::SetVirtualView;

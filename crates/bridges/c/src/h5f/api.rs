@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_ulong, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hyperslab::extensions::{FileImage, FileMetadata};
+use hyperslab::extensions::{FileImage, FileMetadata, SetVersionBounds};
 use hyperslab::vol::model::text::to_path;
 use hyperslab::vol::{FileAccess, LibVersion, call};
 
@@ -192,6 +192,19 @@ fn libver(number: c_int) -> Fallible<LibVersion> {
     })
 }
 
+/// Sets which versions of the format are written from now on. Containers that are no HDF5 files have none.
+fn set_version_bounds(file: &FileHandle, low: LibVersion, high: LibVersion) -> Fallible<()> {
+    if file.shared.is_writable {
+        match call::<SetVersionBounds>(&**file.container(), &SetVersionBounds { low, high }) {
+            Err(error) if error.kind() != hyperslab::Kind::Unsupported => return Err(error.into()),
+            _ => {}
+        }
+    }
+    let mut values = file.shared.values.write();
+    (values.version_low, values.version_high) = (low, high);
+    Ok(())
+}
+
 fn is_accessible(name: Text, list: hid_t) -> Fallible<bool> {
     let name = name.name("file name")?;
     let values = h5p::file_access(list)?;
@@ -370,23 +383,17 @@ api! { FILE:
 
     /// Sets which versions of the format are written.
     fn H5Fset_libver_bounds(id: hid_t, low: c_int, high: c_int) -> herr_t {
-        let file = handles::file(id)?;
         let (low, high) = (libver(low)?, libver(high)?);
         if low > high {
             return Err(Failure::argument("low bound is above high bound"));
         }
-        let mut values = file.shared.values.write();
-        if low != values.version_low && file.shared.is_writable {
-            return Err(Failure::unsupported("the version bounds of an open file cannot be changed"));
-        }
-        values.version_high = high;
-        Ok(())
+        set_version_bounds(&*handles::file(id)?, low, high)
     }
 
     /// Sets whether the newest format is written.
-    fn H5Fset_latest_format(id: hid_t, _latest: bool) -> herr_t {
-        handles::file(id)?;
-        Err::<(), _>(Failure::unsupported("the version bounds of an open file cannot be changed"))
+    fn H5Fset_latest_format(id: hid_t, latest: bool) -> herr_t {
+        let low = if latest { LibVersion::LATEST } else { LibVersion::Earliest };
+        set_version_bounds(&*handles::file(id)?, low, LibVersion::LATEST)
     }
 
     /// Returns whether new datasets of a file have no space for attributes.
@@ -400,11 +407,11 @@ api! { FILE:
         Ok(())
     }
 
-    /// Returns the file descriptor of a file.
-    fn H5Fget_vfd_handle(id: hid_t, _list: hid_t, handle: Out<*mut c_void>) -> herr_t {
+    /// Returns the file descriptor of a file; of a family that of the member which has the byte at the list's offset.
+    fn H5Fget_vfd_handle(id: hid_t, list: hid_t, handle: Out<*mut c_void>) -> herr_t {
         let file = handles::file(id)?;
         handle.check("file_handle")?;
-        super::cache::vfd_handle(&file).map(|pointer| handle.put(pointer))
+        super::vfd_handle::of(&file, &h5p::file_access(list)?).map(|pointer| handle.put(pointer))
     }
 
     /// Closes files that external links led to and that are kept open.

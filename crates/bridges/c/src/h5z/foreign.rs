@@ -15,6 +15,8 @@ type Function =
 
 /// `H5Z_FLAG_REVERSE`
 const REVERSE: c_uint = 0x100;
+/// `H5Z_FLAG_SKIP_EDC`
+const SKIP_EDC: c_uint = 0x200;
 /// `H5Z_CLASS_T_VERS`; in its place old classes have the number of the filter.
 const VERSION: c_int = 1;
 
@@ -199,6 +201,16 @@ impl Filter for ForeignFilter {
         _codecs: &mut Codecs,
     ) -> Result<Done, FilterError> {
         self.done(REVERSE, params, input, out)
+    }
+
+    fn decode_unverified_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, FilterError> {
+        self.done(REVERSE | SKIP_EDC, params, input, out)
     }
 
     fn encode_into(

@@ -14,7 +14,8 @@ use crate::page_buffering::{self, ResetPageBufferStatistics};
 use crate::statistics::{
     self, FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests,
 };
-use crate::stored_chunk::StoredChunk;
+use crate::stored_chunk::{StoredChunk, StoredChunks};
+use crate::version_bounds::SetVersionBounds;
 use crate::virtual_views::SetVirtualView;
 
 /// Chooses whether committed elements of a dataset are overwritten where they are (`docs/durability.md`): the extension
@@ -67,6 +68,10 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
             let found = view.file.steady(|| chunk::find(view.file, &dataset, &layout, &wanted.offset))?;
             Ok(StoredChunk::answer(found))
         })
+        .on::<StoredChunks>(|dataset| {
+            let (view, dataset, layout) = c.chunked(dataset)?;
+            view.file.steady(|| chunk::count(view.file, &dataset, &layout))
+        })
         .on::<FileImage>(|()| c.open_file()?.image())
         .on::<RemoteRequests>(|()| RemoteRequests::of(c.open_file()?))
         .on::<MetadataCache>(|()| Ok(c.open_file()?.metadata_cache()))
@@ -85,6 +90,12 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
         .on::<OverwriteInPlace>(|choice| {
             let at = address(choice.dataset);
             c.change(Scope::Objects(&[at]), |writer| writer.set_in_place(at, choice.is_in_place))
+        })
+        .on::<SetVersionBounds>(|bounds| {
+            c.change(Scope::Nothing, |writer| {
+                writer.set_version_bounds(bounds.low, bounds.high);
+                Ok(())
+            })
         })
         .or_unsupported()
 }

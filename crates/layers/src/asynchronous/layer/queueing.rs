@@ -1,5 +1,7 @@
 //! What the layer queues, and how.
 
+use std::sync::atomic::Ordering;
+
 use model::{Result, Token};
 use vol::{Container, LinkLocation, Operation};
 
@@ -13,7 +15,7 @@ use crate::asynchronous::work::{Call, Work};
 impl QueuedContainer {
     /// Returns whether operations are queued that may fail for reasons of their own: the caller looks for failures.
     pub(super) fn queues(&self) -> bool {
-        self.is_writable && is_collecting()
+        self.is_writable && is_collecting() && !self.is_serial.load(Ordering::SeqCst)
     }
 
     /// Returns the path of a link, where that of its group is known.
