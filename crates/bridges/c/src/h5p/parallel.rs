@@ -73,7 +73,8 @@ api! { PLIST:
         Ok(())
     }
 
-    /// Sets whether processes read metadata together: all that a file has, or with one list. The latter changes nothing.
+    /// Sets whether processes read metadata together. It changes nothing: a process that transfers elements looks for them
+    /// by itself.
     fn H5Pset_all_coll_metadata_ops(plist_id: hid_t, is_collective: bool) -> herr_t {
         let list = list::list(plist_id)?;
         list.change(&[], |values| {

@@ -1,7 +1,7 @@
 //! H5Z: filters of the library, of programs and of plugins.
 //!
-//! The library's own filters answer for their numbers. Others run on the thread that called: they may hold locks of their
-//! program. [`add_to`] gives a registry both.
+//! The library's own filters answer for their numbers. Others run on the thread that called, as they may hold locks of
+//! their program, unless the environment names them as fit for several threads. [`add_to`] gives a registry both.
 
 mod foreign;
 
