@@ -18,6 +18,7 @@ use crate::driver;
 use crate::file::File;
 use crate::format::Address;
 use crate::format::superblock::{self, Superblock};
+use crate::free_sections::{FreeSections, IncreaseFileSize};
 use crate::head::Head;
 use crate::image::FileImage;
 use crate::link_storage::LinkStorage;
@@ -116,6 +117,8 @@ impl Connector for NativeConnector {
             LinkStorage::INFO,
             StoredChunk::INFO,
             StoredChunks::INFO,
+            FreeSections::INFO,
+            IncreaseFileSize::INFO,
             FileImage::INFO,
             OverwriteInPlace::INFO,
             RemoteRequests::INFO,

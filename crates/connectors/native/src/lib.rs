@@ -13,6 +13,7 @@ mod creation;
 mod driver;
 mod file;
 mod format;
+mod free_sections;
 mod gate;
 mod handles;
 mod head;
@@ -47,6 +48,7 @@ mod write;
 
 pub use connector::{NativeConnector, create_handle, open_handle, open_image};
 pub use container::{NativeContainer, OverwriteInPlace};
+pub use free_sections::{FreeSections, IncreaseFileSize};
 pub use image::FileImage;
 pub use link_storage::LinkStorage;
 pub use metadata_cache::{EvictObject, LogMetadataCache, ResetMetadataCacheCounts, SetMetadataCacheBytes};

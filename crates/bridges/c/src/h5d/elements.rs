@@ -2,8 +2,8 @@
 
 use std::ffi::{c_uint, c_void};
 
-use hyperslab::vol::model::{Datatype, Heap};
 use hyperslab::vol::model::convert::Plan;
+use hyperslab::vol::model::{Datatype, Heap};
 
 use crate::api;
 use crate::arguments::{Bytes, Out};
@@ -116,7 +116,12 @@ fn fill_values(
     let (in_library, each) = (to.memory_type(), to.size() as usize);
     let mut converted = memory::zeroed(1, in_library.size())?;
     let conversions = crate::h5t::conversions(&values)?;
-    Plan::compile(&from.memory_type(), &in_library, &conversions)?.run(&packed, &mut converted, 1, &mut heap)?;
+    Plan::compile(&from.memory_type(), &in_library, &conversions)?.run(
+        &packed,
+        &mut converted,
+        1,
+        &mut heap,
+    )?;
     let allocator = Allocator::of(&values);
     for number in selected.elements() {
         let place = &mut target[number as usize * each..][..each];

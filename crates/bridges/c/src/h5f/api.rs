@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_ulong, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hyperslab::extensions::{FileImage, FileMetadata, SetVersionBounds};
+use hyperslab::extensions::{FileImage, FileMetadata, FreeSections, IncreaseFileSize, SetVersionBounds};
 use hyperslab::vol::model::text::to_path;
 use hyperslab::vol::{FileAccess, LibVersion, call};
 
@@ -13,7 +13,7 @@ use crate::api;
 use crate::arguments::{Bytes, Out, Text, TextOut};
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
-use crate::ffi::{HADDR_UNDEF, haddr_t, herr_t, hid_t, hsize_t, hssize_t, htri_t, id_type};
+use crate::ffi::{haddr_t, herr_t, hid_t, hsize_t, hssize_t, htri_t, id_type};
 use crate::handles::{self, Object};
 use crate::{h5p, ids};
 
@@ -60,6 +60,9 @@ pub struct H5F_info1_t {
     sohm_hdr_size: hsize_t,
     sohm_msgs_info: H5_ih_info_t,
 }
+
+/// Kinds of data, with 0 for all (`H5FD_MEM_NTYPES`).
+const MEMORY_TYPES: u64 = 7;
 
 /// `H5F_sect_info_t`
 #[repr(C)]
@@ -190,6 +193,16 @@ fn libver(number: c_int) -> Fallible<LibVersion> {
         5 => LibVersion::V200,
         _ => return Err(Failure::argument("bound is not valid")),
     })
+}
+
+/// Returns the free sections of one kind of data (`H5FD_mem_t`), or of all for 0.
+fn free_sections(file: &FileHandle, kind: c_int) -> Fallible<Vec<H5F_sect_info_t>> {
+    let kind = u64::try_from(kind).ok().filter(|kind| *kind < MEMORY_TYPES);
+    let kind = kind.ok_or_else(|| Failure::argument("invalid kind of data"))?;
+    let known = call::<FreeSections>(&**file.container(), &())?;
+    let (sections, _) = known.as_chunks::<3>();
+    let wanted = sections.iter().filter(|[manager, ..]| kind == 0 || *manager == kind);
+    Ok(wanted.map(|[_, addr, size]| H5F_sect_info_t { addr: *addr, size: *size }).collect())
 }
 
 /// Sets which versions of the format are written from now on. Containers that are no HDF5 files have none.
@@ -334,10 +347,9 @@ api! { FILE:
         Ok(metadata(&*handles::file(id)?)?.free_bytes as hssize_t)
     }
 
-    /// Returns the free sections of a file. Their addresses are not told.
-    fn H5Fget_free_sections(id: hid_t, _kind: c_int, count: usize, sections: Out<H5F_sect_info_t>) -> isize {
-        let known = metadata(&*handles::file(id)?)?.section_bytes;
-        let found: Vec<_> = known.iter().map(|size| H5F_sect_info_t { addr: HADDR_UNDEF, size: *size }).collect();
+    /// Returns the free sections of a file: all, or those that are managed for a kind of data.
+    fn H5Fget_free_sections(id: hid_t, kind: c_int, count: usize, sections: Out<H5F_sect_info_t>) -> isize {
+        let found = free_sections(&*handles::file(id)?, kind)?;
         sections.put_all(&found, count);
         Ok(found.len() as isize)
     }
@@ -425,9 +437,10 @@ api! { FILE:
         Err::<(), _>(Failure::unsupported("files are not converted in place: hyperslab repack --low does that"))
     }
 
-    /// A file grows as it is written.
-    fn H5Fincrement_filesize(id: hid_t, _by: hsize_t) -> herr_t {
-        handles::file(id)?;
-        Err::<(), _>(Failure::unsupported("the size of a file is not set"))
+    /// Takes bytes at the end of a file, in which nothing will be.
+    fn H5Fincrement_filesize(id: hid_t, by: hsize_t) -> herr_t {
+        let file = handles::file(id)?;
+        file.check_writable()?;
+        Ok(call::<IncreaseFileSize>(&**file.container(), &by)?)
     }
 }

@@ -1,5 +1,6 @@
-/* What is set of files and objects that are open: version bounds, and flushes of metadata. */
+/* What is set of files and objects that are open: version bounds, sizes, and flushes of metadata; and what is free. */
 #include "show.h"
+#include <sys/stat.h>
 
 static void group(hid_t file, const char *name)
 {
@@ -59,12 +60,64 @@ static void flushes(hid_t file)
     H5Gclose(same), H5Gclose(group);
 }
 
+static long long bytes_of(const char *name)
+{
+    struct stat found;
+    return stat(name, &found) == 0 ? (long long)found.st_size : -1;
+}
+
+static void larger(hid_t fapl)
+{
+    hid_t     file = H5Fcreate("larger.h5", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    long long before;
+    H5Gclose(H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Fclose(file);
+    before = bytes_of("larger.h5");
+    file = H5Fopen("larger.h5", H5F_ACC_RDWR, fapl);
+    SHOW(H5Fincrement_filesize(file, 10000));
+    SHOW(H5Fclose(file));
+    printf("  %lld bytes more\n", bytes_of("larger.h5") - before);
+    file = H5Fopen("larger.h5", H5F_ACC_RDONLY, fapl);
+    SHOW(H5Lexists(file, "group", H5P_DEFAULT));
+    H5Fclose(file);
+}
+
+/* Where a dataset was that is gone. */
+static void holes(hid_t fapl)
+{
+    hsize_t         dims[1] = {10000};
+    hid_t           fcpl = H5Pcreate(H5P_FILE_CREATE), dcpl = H5Pcreate(H5P_DATASET_CREATE), file, first, second;
+    hid_t           space = H5Screate_simple(1, dims, NULL);
+    H5F_sect_info_t sections[20];
+    ssize_t         count;
+    haddr_t         place;
+    int             is_there = 0;
+    H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY);
+    SHOW(H5Pset_file_space_strategy(fcpl, H5F_FSPACE_STRATEGY_FSM_AGGR, 1, 1));
+    file = H5Fcreate("holes.h5", H5F_ACC_TRUNC, fcpl, fapl);
+    first = H5Dcreate2(file, "first", H5T_NATIVE_CHAR, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    second = H5Dcreate2(file, "second", H5T_NATIVE_CHAR, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    place = H5Dget_offset(first);
+    H5Dclose(first), H5Dclose(second), H5Fclose(file);
+    file = H5Fopen("holes.h5", H5F_ACC_RDWR, fapl);
+    SHOW(H5Ldelete(file, "first", H5P_DEFAULT));
+    H5Fclose(file);
+    file = H5Fopen("holes.h5", H5F_ACC_RDONLY, fapl);
+    count = H5Fget_free_sections(file, H5FD_MEM_DEFAULT, 20, sections);
+    for (ssize_t n = 0; n < count && n < 20; n++)
+        is_there |= sections[n].addr <= place && place + 10000 <= sections[n].addr + sections[n].size;
+    printf("  some %d, the dataset's %d\n", count > 0, is_there);
+    H5Fclose(file), H5Sclose(space), H5Pclose(dcpl), H5Pclose(fcpl);
+}
+
 int main(void)
 {
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     H5Pset_libver_bounds(fapl, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST);
     bounds(fapl);
+    larger(fapl);
+    holes(fapl);
     file = H5Fcreate("flushes.h5", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     flushes(file);
     H5Fclose(file), H5Pclose(fapl);

@@ -5,6 +5,7 @@ use vol::{ExtensionValue, Optional};
 
 use super::{NativeContainer, address};
 use crate::chunk;
+use crate::free_sections::{self, FreeSections, IncreaseFileSize};
 use crate::gate::Scope;
 use crate::image::FileImage;
 use crate::link_storage::LinkStorage;
@@ -90,6 +91,19 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
         .on::<OverwriteInPlace>(|choice| {
             let at = address(choice.dataset);
             c.change(Scope::Objects(&[at]), |writer| writer.set_in_place(at, choice.is_in_place))
+        })
+        .on::<FreeSections>(|()| match (&c.file.writer, c.reading()?) {
+            (None, _) => free_sections::of_file(c.open_file()?),
+            (Some(_), Some(writer)) => Ok(free_sections::of_writer(c.open_file()?, &writer)),
+            (Some(_), None) => {
+                Err(Error::unsupported("list free sections").with("problem", "it is open for writing"))
+            }
+        })
+        .on::<IncreaseFileSize>(|bytes| {
+            c.change(Scope::Nothing, |writer| {
+                writer.storage.check_structure()?;
+                writer.storage.extend(bytes)
+            })
         })
         .on::<SetVersionBounds>(|bounds| {
             c.change(Scope::Nothing, |writer| {
