@@ -6,13 +6,16 @@ use crate::error::Error;
 use crate::registry::{check_count, check_length, performed};
 use crate::{Codecs, Filter, FilterId, Params, Registry, Size, Stage, to_vec};
 
+/// A function that is asked about a filter that failed, and the bytes that it should have undone.
+pub type OnFailure<'a> = dyn FnMut(FilterId, &mut [u8]) -> bool + 'a;
+
 /// What a caller accepts of a damaged chunk.
 #[derive(Default)]
 pub struct Tolerance<'a> {
     /// Checksums are not verified.
     pub is_unverified: bool,
     /// Returns whether to go on with the bytes as they are where a filter failed. It may change them.
-    pub on_failure: Option<&'a mut dyn FnMut(FilterId, &mut [u8]) -> bool>,
+    pub on_failure: Option<&'a mut OnFailure<'a>>,
 }
 
 impl fmt::Debug for Tolerance<'_> {

@@ -27,7 +27,8 @@ fn makes_new_headers(container: &dyn Container, memory: &Memory, name: &str) -> 
 fn version_bounds_are_those_of_what_is_created_from_now_on() {
     let memory = Arc::new(Memory::new());
     let container = new_file(&memory);
-    let set = |low| call::<SetVersionBounds>(&*container, &SetVersionBounds { low, high: LibVersion::LATEST });
+    let set =
+        |low| call::<SetVersionBounds>(&*container, &SetVersionBounds { low, high: LibVersion::LATEST });
     assert!(!makes_new_headers(&*container, &memory, "early"));
     set(LibVersion::V110).unwrap();
     assert!(makes_new_headers(&*container, &memory, "late"));

@@ -57,11 +57,11 @@ fn agreed(comm: &Communicator, info: &Info) -> Fallible<Hints> {
 impl Parameters {
     /// Duplicates what a program passes. All processes of the communicator do.
     pub fn duplicate(comm: MPI_Comm, info: MPI_Info) -> Fallible<Arc<Self>> {
-        // Files that a program forgot are closed while processes can still agree on it.
         let comm = duplicate(comm)?;
         // SAFETY: the caller of the exported function passes hints of MPI.
         let info = unsafe { Info::duplicate(info)? };
         let hints = agreed(&comm, &info)?;
+        // Files that a program forgot are closed while processes can still agree on it.
         comm::before_end(crate::h5::end)?;
         Ok(Arc::new(Parameters { comm, info, hints }))
     }
