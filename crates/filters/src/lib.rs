@@ -67,7 +67,7 @@ pub use error::{Error, ErrorKind};
 pub use output::{Done, Output};
 pub use registry::{Finder, Registry, Stage};
 pub use scratch::{Codecs, Scratch};
-pub use tolerance::Tolerance;
+pub use tolerance::{OnFailure, Tolerance};
 
 /// Number of a filter, as registered with The HDF Group.
 pub type FilterId = u16;
