@@ -78,20 +78,6 @@ impl QueuedContainer {
         )
     }
 
-    /// Returns whether the calling thread has to change this dataset itself. What is queued is done then.
-    fn is_serial(&self, dataset: Token, info: &DatasetInfo) -> bool {
-        // Where the inner container starts operations itself, its filters are those of a server.
-        if info.create.filters.is_empty() || self.queue.is_pipelined() {
-            return self.is_serial.load(Ordering::SeqCst);
-        }
-        self.queue.wait_for_creation(dataset);
-        if self.inner.is_serial(dataset) {
-            self.is_serial.store(true, Ordering::SeqCst);
-            self.queue.wait_for_all();
-        }
-        self.is_serial.load(Ordering::SeqCst)
-    }
-
     fn is_queueable(&self, write: &OpWrite<'_>) -> bool {
         let Ok(info) = self.future(write.dataset) else { return false };
         if self.is_serial(write.dataset, &info) {

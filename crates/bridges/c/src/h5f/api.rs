@@ -4,10 +4,11 @@ use std::ffi::{c_int, c_uint, c_ulong, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hyperslab::extensions::{FileImage, FileMetadata, FreeSections, IncreaseFileSize, SetVersionBounds};
+use hyperslab::extensions::{FileImage, FileMetadata, IncreaseFileSize};
 use hyperslab::vol::model::text::to_path;
 use hyperslab::vol::{FileAccess, LibVersion, call};
 
+use super::settings::{H5F_sect_info_t, free_sections, libver, set_version_bounds};
 use super::{FileHandle, flags, is_of, opening};
 use crate::api;
 use crate::arguments::{Bytes, Out, Text, TextOut};
@@ -59,17 +60,6 @@ pub struct H5F_info1_t {
     super_ext_size: hsize_t,
     sohm_hdr_size: hsize_t,
     sohm_msgs_info: H5_ih_info_t,
-}
-
-/// Kinds of data, with 0 for all (`H5FD_MEM_NTYPES`).
-const MEMORY_TYPES: u64 = 7;
-
-/// `H5F_sect_info_t`
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct H5F_sect_info_t {
-    addr: haddr_t,
-    size: hsize_t,
 }
 
 fn check_intent(intent: c_uint) -> Fallible<()> {
@@ -181,41 +171,6 @@ fn storage_bytes(file: &FileHandle) -> Fallible<u64> {
     let bytes = file.container().info()?.storage_bytes;
     let of_path = || std::fs::metadata(to_path(&file.shared.location)).ok().map(|data| data.len());
     bytes.or_else(of_path).ok_or_else(|| Failure::unsupported("the container has no size"))
-}
-
-fn libver(number: c_int) -> Fallible<LibVersion> {
-    Ok(match number {
-        0 => LibVersion::Earliest,
-        1 => LibVersion::V18,
-        2 => LibVersion::V110,
-        3 => LibVersion::V112,
-        4 => LibVersion::V114,
-        5 => LibVersion::V200,
-        _ => return Err(Failure::argument("bound is not valid")),
-    })
-}
-
-/// Returns the free sections of one kind of data (`H5FD_mem_t`), or of all for 0.
-fn free_sections(file: &FileHandle, kind: c_int) -> Fallible<Vec<H5F_sect_info_t>> {
-    let kind = u64::try_from(kind).ok().filter(|kind| *kind < MEMORY_TYPES);
-    let kind = kind.ok_or_else(|| Failure::argument("invalid kind of data"))?;
-    let known = call::<FreeSections>(&**file.container(), &())?;
-    let (sections, _) = known.as_chunks::<3>();
-    let wanted = sections.iter().filter(|[manager, ..]| kind == 0 || *manager == kind);
-    Ok(wanted.map(|[_, addr, size]| H5F_sect_info_t { addr: *addr, size: *size }).collect())
-}
-
-/// Sets which versions of the format are written from now on. Containers that are no HDF5 files have none.
-fn set_version_bounds(file: &FileHandle, low: LibVersion, high: LibVersion) -> Fallible<()> {
-    if file.shared.is_writable {
-        match call::<SetVersionBounds>(&**file.container(), &SetVersionBounds { low, high }) {
-            Err(error) if error.kind() != hyperslab::Kind::Unsupported => return Err(error.into()),
-            _ => {}
-        }
-    }
-    let mut values = file.shared.values.write();
-    (values.version_low, values.version_high) = (low, high);
-    Ok(())
 }
 
 fn is_accessible(name: Text, list: hid_t) -> Fallible<bool> {

@@ -8,6 +8,7 @@ mod locations;
 mod mounts;
 mod opening;
 mod resolver;
+mod settings;
 mod vfd_handle;
 
 use std::collections::HashSet;
