@@ -34,6 +34,18 @@ impl Filter for Fletcher32 {
         Ok(Done::Prefix(data.len()))
     }
 
+    fn decode_unverified_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        let (data, _) = split(input)?;
+        AT.within(data.len() as u64, out.size().max)?;
+        Ok(Done::Prefix(data.len()))
+    }
+
     fn encode_into(
         &self,
         _params: &Params<'_>,
@@ -45,11 +57,16 @@ impl Filter for Fletcher32 {
     }
 }
 
+/// Returns the data and its checksum.
+fn split(input: &[u8]) -> Result<(&[u8], u32), Error> {
+    let parts = input.split_last_chunk::<CHECKSUM_BYTES>();
+    let (data, stored) = parts.ok_or_else(|| AT.corrupt("shorter than its checksum"))?;
+    Ok((data, u32::from_le_bytes(*stored)))
+}
+
 /// Returns the data without its checksum, once that was found right.
 fn verified(input: &[u8]) -> Result<&[u8], Error> {
-    let (data, stored) =
-        input.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(|| AT.corrupt("shorter than its checksum"))?;
-    let stored = u32::from_le_bytes(*stored);
+    let (data, stored) = split(input)?;
     let computed = checksum(data);
     // Little-endian writers before 1.6.3 swapped the bytes of each half.
     if stored == computed || stored == swap_halves(computed) {

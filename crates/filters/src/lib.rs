@@ -57,6 +57,7 @@ mod scratch;
 pub mod setup;
 mod shuffle;
 mod szip;
+mod tolerance;
 mod transpose;
 mod writer;
 #[cfg(any(feature = "zstd", feature = "zstd-pure"))]
@@ -66,6 +67,7 @@ pub use error::{Error, ErrorKind};
 pub use output::{Done, Output};
 pub use registry::{Finder, Registry, Stage};
 pub use scratch::{Codecs, Scratch};
+pub use tolerance::{OnFailure, Tolerance};
 
 /// Number of a filter, as registered with The HDF Group.
 pub type FilterId = u16;
@@ -163,6 +165,17 @@ pub trait Filter: Send + Sync {
         codecs: &mut Codecs,
     ) -> Result<Done, Error>;
 
+    /// Undoes the filter, into `out`, without a look at what it stored to find errors.
+    fn decode_unverified_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        self.decode_into(params, input, out, codecs)
+    }
+
     /// Applies the filter, into `out`.
     fn encode_into(
         &self,
@@ -185,7 +198,7 @@ pub trait Filter: Send + Sync {
 }
 
 /// Returns a result that may come in a vector of its own.
-fn to_vec(
+pub(crate) fn to_vec(
     filter: FilterId,
     input: &[u8],
     size: Size,

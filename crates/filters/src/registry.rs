@@ -202,7 +202,10 @@ impl Registry {
 }
 
 /// Returns the stages that a chunk went through, in the order of encoding.
-fn performed<'a, 's>(stages: &'a [Stage<'s>], mask: u32) -> impl DoubleEndedIterator<Item = &'a Stage<'s>> {
+pub(crate) fn performed<'a, 's>(
+    stages: &'a [Stage<'s>],
+    mask: u32,
+) -> impl DoubleEndedIterator<Item = &'a Stage<'s>> {
     stages.iter().enumerate().filter(move |(index, _)| mask & (1 << index) == 0).map(|(_, stage)| stage)
 }
 
@@ -210,7 +213,7 @@ fn skippable(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Incompressible | ErrorKind::Unsupported)
 }
 
-fn check_count(stages: &[Stage<'_>]) -> Result<(), Error> {
+pub(crate) fn check_count(stages: &[Stage<'_>]) -> Result<(), Error> {
     match stages.get(STAGES_MAX) {
         None => Ok(()),
         Some(stage) => Err(Origin(stage.id).invalid("more than 32 filters in one pipeline")),
@@ -218,7 +221,7 @@ fn check_count(stages: &[Stage<'_>]) -> Result<(), Error> {
 }
 
 /// libhdf5 hands on what it got; we refuse a short result, since the missing elements would be made up.
-fn check_length(stages: &[Stage<'_>], len: usize, chunk_bytes: usize) -> Result<(), Error> {
+pub(crate) fn check_length(stages: &[Stage<'_>], len: usize, chunk_bytes: usize) -> Result<(), Error> {
     if len >= chunk_bytes {
         return Ok(());
     }

@@ -11,8 +11,10 @@ pub use files::{
     Handle as DriverHandle, Identity, Lock, MemberRange, MemberRanges, MemberStart, Memory, Mode,
     NamedDriver, Onion, RevisionInfo, Subfiling, SubfilingOptions, Sync, Target, onion_parameters,
 };
+pub use filters::pipeline::undo_tolerantly;
 pub use filters::{
     Codecs, Done, Error as FilterError, ErrorKind as FilterErrorKind, Filter, FilterId, Output, Params,
+    Tolerance,
 };
 #[cfg(all(feature = "iod", not(feature = "object")))]
 pub use iod::{engine::register_engine, storage};

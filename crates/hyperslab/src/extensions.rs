@@ -8,9 +8,10 @@ pub use layers::stats::{StatsJson, StatsRows, StatsTable};
 pub use log::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 #[cfg(feature = "native")]
 pub use native::{
-    EvictObject, FileImage, FileMetadata, LinkStorage, LogMetadataCache, MetadataCache, ObjectMetadata,
-    OverwriteInPlace, PageBufferStatistics, RemoteRequests, Repartition, ResetMetadataCacheCounts,
-    ResetPageBufferStatistics, SetMetadataCacheBytes, SetVirtualView, StoredChunk, repartition,
+    EvictObject, FileImage, FileMetadata, FreeSections, IncreaseFileSize, LinkStorage, LogMetadataCache,
+    MetadataCache, ObjectMetadata, OverwriteInPlace, PageBufferStatistics, RemoteRequests, Repartition,
+    ResetMetadataCacheCounts, ResetPageBufferStatistics, SetMetadataCacheBytes, SetVersionBounds,
+    SetVirtualView, StoredChunk, StoredChunks, repartition,
 };
 #[cfg(feature = "object")]
 pub use object::{ObjectClassOf, SetObjectClass};

@@ -9,6 +9,8 @@ mod loss;
 mod resume;
 mod values;
 
+pub use committed::CommittedSearch;
+use committed::KnownCommitted;
 pub(crate) use elements::pieces;
 pub use loss::{Tell as TellLost, create_for};
 pub use resume::{ALL, Resume};
@@ -17,9 +19,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use model::properties::CreationOrder;
-use model::{
-    Charge, Datatype, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, ObjectPath, Result, Token,
-};
+use model::{Charge, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, ObjectPath, Result, Token};
 
 use vol::{
     Container, CopyOptions, FileAccess, LinkLocation, Lookup, ObjectInfo, OpDatasetCreate, OpDatatypeCommit,
@@ -57,6 +57,8 @@ pub struct CopyContext<'a> {
     pub lost: Option<&'a TellLost<'a>>,
     /// Goes on where an earlier copy was stopped.
     pub resume: Option<&'a dyn Resume>,
+    /// Where committed datatypes are looked for that copies share.
+    pub committed: CommittedSearch<'a>,
     /// Bounds of links and depth.
     pub limits: &'a Limits,
 }
@@ -78,6 +80,7 @@ impl<'a> CopyContext<'a> {
             tell: None,
             lost: None,
             resume: None,
+            committed: CommittedSearch::default(),
             limits,
         }
     }
@@ -153,8 +156,7 @@ struct Copier<'a> {
     groups: VecDeque<PendingGroup>,
     /// Objects whose values hold references, with their copies.
     referring: Vec<(Token, Token)>,
-    /// Committed datatypes of the target, once they were looked for.
-    committed: Option<Vec<(Datatype, Token)>>,
+    committed: KnownCommitted,
     progress: Cell<Progress>,
 }
 
@@ -174,7 +176,7 @@ impl<'a> Copier<'a> {
             charge: source.budget().empty_charge(),
             groups: VecDeque::new(),
             referring: Vec::new(),
-            committed: None,
+            committed: KnownCommitted::default(),
             progress: Cell::default(),
         }
     }

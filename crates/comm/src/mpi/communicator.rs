@@ -69,6 +69,18 @@ impl Communicator {
     /// # Safety
     /// `comm` is a communicator.
     pub unsafe fn duplicate(comm: MPI_Comm) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::duplicate_within(comm, WAIT_MAX) }
+    }
+
+    /// Like [`Communicator::duplicate`], with calls that wait at most so long for processes that keep silent.
+    ///
+    /// # Errors
+    /// As of [`Communicator::duplicate`].
+    ///
+    /// # Safety
+    /// `comm` is a communicator.
+    pub unsafe fn duplicate_within(comm: MPI_Comm, wait_max: Duration) -> Result<Self> {
         if !raw::is_running() {
             return Err(not_running());
         }
@@ -77,9 +89,9 @@ impl Communicator {
             let _alone = alone(threading)?;
             // SAFETY: MPI is running; the rest is the caller's promise.
             let pending = unsafe { Pending::duplicate(comm) }?;
-            Own::new(wait(pending, WAIT_MAX, &Peers::default())?)?
+            Own::new(wait(pending, wait_max, &Peers::default())?)?
         };
-        let mut new = Self::new(own, threading, Arc::default())?;
+        let mut new = Self::new(own, threading, wait_max, Arc::default())?;
         let all = new.allgather(&peers::own())?;
         new.peers = Arc::new(Peers::of(&all));
         Ok(new)
@@ -91,16 +103,16 @@ impl Communicator {
         unsafe { Self::duplicate(RSMPI_COMM_WORLD) }
     }
 
-    fn new(own: Own, threading: Threading, peers: Arc<Peers>) -> Result<Self> {
+    fn new(own: Own, threading: Threading, wait_max: Duration, peers: Arc<Peers>) -> Result<Self> {
         let (rank, size) = own.place()?;
         let broken = Mutex::new(None);
-        Ok(Communicator { own, rank, size, threading, wait_max: WAIT_MAX, peers, broken })
+        Ok(Communicator { own, rank, size, threading, wait_max, peers, broken })
     }
 
     /// Returns a communicator of the same members whose calls are apart from those of this one. All members do.
     pub fn again(&self) -> Result<Self> {
         let own = Own::new(self.give()?)?;
-        Self::new(own, self.threading, self.peers.clone())
+        Self::new(own, self.threading, self.wait_max, self.peers.clone())
     }
 
     /// Returns a duplicate that the program frees. All members do.

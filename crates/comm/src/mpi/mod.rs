@@ -1,6 +1,7 @@
 //! Processes of one MPI job.
 
 mod communicator;
+mod info;
 mod peers;
 mod raw;
 
@@ -12,7 +13,8 @@ use model::{Error, Result};
 
 pub use ::mpi::ffi::{MPI_Comm, MPI_Info};
 pub use communicator::Communicator;
-pub use raw::{Info, before_end, nothing};
+pub use info::Info;
+pub use raw::{before_end, nothing};
 
 use crate::{Comm, Reduce};
 

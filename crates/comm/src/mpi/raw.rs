@@ -295,55 +295,6 @@ fn start(comm: MPI_Comm, exchange: Exchange, buffers: &mut Buffers, request: &mu
     }
 }
 
-/// Hints to MPI, of the library's own.
-#[derive(Debug)]
-pub struct Info(MPI_Info);
-
-// SAFETY: an object of hints is a name, and the library does not change it.
-unsafe impl Send for Info {}
-// SAFETY: as above.
-unsafe impl Sync for Info {}
-
-/// Returns a duplicate of hints. None have none.
-unsafe fn duplicate_info(info: MPI_Info) -> Result<MPI_Info> {
-    // SAFETY: a name of MPI's.
-    if info == unsafe { ffi::RSMPI_INFO_NULL } {
-        return Ok(info);
-    }
-    let mut own = info;
-    // SAFETY: the caller's promise.
-    check("MPI_Info_dup", unsafe { ffi::MPI_Info_dup(info, &raw mut own) })?;
-    Ok(own)
-}
-
-impl Info {
-    /// Duplicates hints of the program.
-    ///
-    /// # Safety
-    /// MPI is running, and `info` is valid, or `MPI_INFO_NULL`.
-    pub unsafe fn duplicate(info: MPI_Info) -> Result<Self> {
-        // SAFETY: the caller's promise.
-        unsafe { duplicate_info(info) }.map(Info)
-    }
-
-    /// Returns a duplicate that the caller frees.
-    pub fn give(&self) -> Result<MPI_Info> {
-        // SAFETY: the hints are valid.
-        unsafe { duplicate_info(self.0) }
-    }
-}
-
-impl Drop for Info {
-    fn drop(&mut self) {
-        // SAFETY: the hints are valid, and no one uses them any more.
-        unsafe {
-            if is_running() && self.0 != ffi::RSMPI_INFO_NULL {
-                ffi::MPI_Info_free(&raw mut self.0);
-            }
-        }
-    }
-}
-
 /// The function that runs before MPI ends.
 static BEFORE_END: system::sync::Mutex<Option<fn()>> = system::sync::Mutex::new(None);
 

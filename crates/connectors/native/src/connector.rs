@@ -18,6 +18,7 @@ use crate::driver;
 use crate::file::File;
 use crate::format::Address;
 use crate::format::superblock::{self, Superblock};
+use crate::free_sections::{FreeSections, IncreaseFileSize};
 use crate::head::Head;
 use crate::image::FileImage;
 use crate::link_storage::LinkStorage;
@@ -29,9 +30,10 @@ use crate::recover;
 use crate::state::{Core, Options};
 use crate::statistics::{FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests};
 use crate::store::{Store, StoreParts};
-use crate::stored_chunk::StoredChunk;
+use crate::stored_chunk::{StoredChunk, StoredChunks};
 use crate::txn::Moved;
 use crate::txn::redo::Redo;
+use crate::version_bounds::SetVersionBounds;
 use crate::virtual_views::SetVirtualView;
 use crate::write::create_file;
 
@@ -114,6 +116,9 @@ impl Connector for NativeConnector {
             FileMetadata::INFO,
             LinkStorage::INFO,
             StoredChunk::INFO,
+            StoredChunks::INFO,
+            FreeSections::INFO,
+            IncreaseFileSize::INFO,
             FileImage::INFO,
             OverwriteInPlace::INFO,
             RemoteRequests::INFO,
@@ -124,6 +129,7 @@ impl Connector for NativeConnector {
             LogMetadataCache::INFO,
             PageBufferStatistics::INFO,
             ResetPageBufferStatistics::INFO,
+            SetVersionBounds::INFO,
             SetVirtualView::INFO,
         ]
     }

@@ -1,16 +1,16 @@
 //! How many bytes metadata takes in a file: two extensions of the native connector.
 
-use model::{Context, Error, ObjectKind, Result, Token};
+use model::{Error, ObjectKind, Result, Token};
 use vol::ExtensionValue;
 
 use crate::chunk::index::Chunks;
-use crate::format::free_space::Manager;
+use crate::format::Sizes;
 use crate::format::header::{self as message, kind};
 use crate::format::layout::Layout;
 use crate::format::shared::{self, SharedIndex};
 use crate::format::shared_list;
 use crate::format::superblock::Superblock;
-use crate::format::{Address, Sizes};
+use crate::free_sections;
 use crate::object::footprint::{self, Ranges};
 use crate::object::header::{self, Header};
 use crate::object::{btree2, dataset, fractal_heap};
@@ -336,20 +336,10 @@ fn free_space(file: &Reader) -> Result<(u64, u64, Vec<u64>)> {
     let managers = file.space.iter().flat_map(|space| space.managers.iter().flatten());
     for &at in managers {
         bytes += sum(&fractal_heap::free_space_blocks(file, at)?);
-        let own = free_sections(file, at)?;
-        free = own.iter().fold(free, |n, section| n.saturating_add(*section));
-        sections.extend(own);
+        for section in free_sections::of_manager(file, at)? {
+            free = free.saturating_add(section.bytes);
+            sections.push(section.bytes);
+        }
     }
     Ok((bytes, free, sections))
-}
-
-fn free_sections(file: &Reader, at: Address) -> Result<Vec<u64>> {
-    let sizes = file.store.sizes();
-    let header = file.store.block(at, Manager::header_bytes(sizes), "free-space manager")?;
-    let manager = Manager::decode(&header, sizes).during_at("read free-space manager", at.0)?;
-    let Some(list) = manager.list else { return Ok(Vec::new()) };
-    let bytes = file.store.block(list, manager.list_bytes, "free-space sections")?;
-    let sections =
-        manager.sections(&bytes, at, sizes, &file.store.limits).during_at("read free space", list.0)?;
-    Ok(sections.into_iter().map(|section| section.bytes).collect())
 }

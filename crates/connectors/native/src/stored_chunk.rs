@@ -1,4 +1,4 @@
-//! Where one chunk is stored: an extension of the native connector.
+//! Where one chunk is stored, and how many there are: extensions of the native connector.
 
 use model::{Error, Result, Token};
 use vol::{ChunkInfo, ExtensionValue};
@@ -14,6 +14,12 @@ pub struct StoredChunk {
 }
 
 vol::extension! { StoredChunk = "native.stored_chunk": Read, StoredChunk => Vec<u64> }
+
+vol::extension! {
+    /// Returns how many chunks of a dataset are stored, as a list of all would tell it: the extension
+    /// `native.stored_chunks`.
+    pub struct StoredChunks = "native.stored_chunks": Read, Token => u64;
+}
 
 impl StoredChunk {
     /// Returns the chunk that an answer tells of, or `None` if it is not stored.

@@ -11,5 +11,7 @@ mod setup;
 
 pub use named::{NAMED, check_level, is_named, named};
 pub use other::{other, take_other};
-pub use run::{apply, check, check_new, is_available, mask_of_none, stage_bytes_max, stages, undo};
+pub use run::{
+    apply, check, check_new, is_available, mask_of_none, stage_bytes_max, stages, undo, undo_tolerantly,
+};
 pub use setup::{complete, complete_values, values};

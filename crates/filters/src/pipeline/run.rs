@@ -3,7 +3,7 @@
 use model::properties::FilterSpec;
 use model::{Error, Result};
 
-use crate::{Registry, Scratch, Stage};
+use crate::{Registry, Scratch, Stage, Tolerance};
 
 const APPLY: &str = "apply filters";
 
@@ -69,6 +69,22 @@ pub fn undo(
 ) -> Result<()> {
     let bytes_max = stage_bytes_max(chunk.len());
     let done = registry.decode_into(&stages(filters), mask, stored, chunk, bytes_max, &mut Scratch::new());
+    done.map_err(|error| failed("undo filters", &error))
+}
+
+/// Like [`undo`], for a chunk that may be damaged: `tolerance` says what is accepted of it.
+///
+/// # Errors
+/// Returns `Corrupt` for what is not accepted, and `Unsupported` for a filter that is not in `registry`.
+pub fn undo_tolerantly(
+    registry: &Registry,
+    filters: &[FilterSpec],
+    (mask, stored): (u32, Vec<u8>),
+    chunk_bytes: usize,
+    tolerance: &mut Tolerance<'_>,
+) -> Result<Vec<u8>> {
+    let sizes = (chunk_bytes, stage_bytes_max(chunk_bytes));
+    let done = registry.decode_tolerantly(&stages(filters), mask, stored, sizes, tolerance);
     done.map_err(|error| failed("undo filters", &error))
 }
 

@@ -32,6 +32,9 @@ struct QueuedContainer {
     handles: Mutex<HashMap<Token, u64>>,
     /// The inner container does not count handles: letting go of one removes nothing.
     has_no_handles: AtomicBool,
+    /// A dataset was changed that only threads of the caller may use. Any later operation may reach what is still to be
+    /// written of it, so that none is queued any more.
+    is_serial: AtomicBool,
 }
 
 impl Drop for QueuedContainer {
@@ -77,6 +80,9 @@ impl QueuedContainer {
 
     fn is_queueable(&self, write: &OpWrite<'_>) -> bool {
         let Ok(info) = self.future(write.dataset) else { return false };
+        if self.is_serial(write.dataset, &info) {
+            return false;
+        }
         let is_plain = !is_elsewhere(&info) && !info.datatype.has_descriptors();
         let bytes = write.from.len();
         is_plain && is_sound(&info, write.selection, bytes) && self.queue.has_space_for(bytes)
@@ -86,7 +92,8 @@ impl QueuedContainer {
     fn resized(&self, dataset: Token, dims: &[u64]) -> Option<Arc<DatasetInfo>> {
         let info = self.future(dataset).ok().filter(|_| self.is_writable)?;
         let is_chunked = matches!(info.create.layout, Layout::Chunked { .. });
-        if !is_chunked || dims.is_empty() || dims.len() != info.space.rank() {
+        if self.is_serial(dataset, &info) || !is_chunked || dims.is_empty() || dims.len() != info.space.rank()
+        {
             return None;
         }
         let space = info.space.resized(dims).ok()?;
@@ -100,7 +107,8 @@ impl QueuedContainer {
         let count = info.space.element_count().unwrap_or(u64::MAX);
         let wanted = count.checked_mul(info.datatype.size().into());
         let is_sound = wanted == Some(bytes as u64) && !info.datatype.has_descriptors();
-        self.is_writable && is_sound && self.queue.has_space_for(bytes)
+        let is_serial = self.is_serial.load(Ordering::SeqCst);
+        self.is_writable && !is_serial && is_sound && self.queue.has_space_for(bytes)
     }
 
     /// Returns whether releasing an object now could remove others that have something queued.

@@ -1,5 +1,7 @@
 //! A storage with a gate: what is queued stays queued until a test opens it.
 
+mod serial;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

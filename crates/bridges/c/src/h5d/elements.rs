@@ -2,8 +2,8 @@
 
 use std::ffi::{c_uint, c_void};
 
-use hyperslab::vol::model::Heap;
 use hyperslab::vol::model::convert::Plan;
+use hyperslab::vol::model::{Datatype, Heap};
 
 use crate::api;
 use crate::arguments::{Bytes, Out};
@@ -88,7 +88,9 @@ fn fill(
     if !value.is_null() {
         let from = handles::datatype(value_type)?.datatype();
         if from.has_descriptors() || to.has_descriptors() {
-            return Err(Failure::unsupported("filling with values of variable length"));
+            let (from, to) = (handles::memory_type(value_type)?, handles::memory_type(buffer_type)?);
+            let value = Bytes(value.cast_mut()).read(from.size() as usize, "fill value")?;
+            return fill_values(value, &from, &to, target, &selected);
         }
         let bytes = Bytes(value.cast_mut()).read(from.size() as usize, "fill value")?;
         let conversions = crate::h5t::conversions(&h5p::transfer(H5P_DEFAULT)?)?;
@@ -97,6 +99,33 @@ fn fill(
     for (start, len) in &selected.runs {
         let range = *start as usize * each..(start + len) as usize * each;
         target[range].chunks_exact_mut(each).for_each(|place| place.copy_from_slice(&element));
+    }
+    Ok(())
+}
+
+/// Fills with a value of variable length, of which every element gets a copy of its own.
+fn fill_values(
+    value: &[u8],
+    from: &Datatype,
+    to: &Datatype,
+    target: &mut [u8],
+    selected: &Selected,
+) -> Fallible<()> {
+    let (values, mut heap) = (h5p::transfer(H5P_DEFAULT)?, Heap::new());
+    let packed = memory::from_c(from, value, None, &mut heap)?;
+    let (in_library, each) = (to.memory_type(), to.size() as usize);
+    let mut converted = memory::zeroed(1, in_library.size())?;
+    let conversions = crate::h5t::conversions(&values)?;
+    Plan::compile(&from.memory_type(), &in_library, &conversions)?.run(
+        &packed,
+        &mut converted,
+        1,
+        &mut heap,
+    )?;
+    let allocator = Allocator::of(&values);
+    for number in selected.elements() {
+        let place = &mut target[number as usize * each..][..each];
+        memory::write_values(to, &converted, &heap, None, &allocator, place)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod chunks;
 mod create;
 mod elements;
 mod outcome;
+mod tolerant;
 mod transfer;
 pub(crate) mod transform;
 
@@ -169,30 +170,7 @@ fn set_extent(id: hid_t, dims: Values<hsize_t>, only_grow: bool) -> Fallible<()>
     if only_grow {
         dims.iter_mut().zip(info.space.dims()).for_each(|(new, old)| *new = (*new).max(*old));
     }
-    dataset.container().dataset_resize(dataset.token, &dims)?;
-    append_callback(&dataset, id, info.space.dims(), &dims)
-}
-
-/// Calls the program's function when a boundary of its append properties was passed.
-fn append_callback(dataset: &ObjectHandle, id: hid_t, old: &[u64], new: &[u64]) -> Fallible<()> {
-    let Some(access) = dataset.dataset_access.get() else { return Ok(()) };
-    let (Some(function), data) = access.append_callback else { return Ok(()) };
-    let is_passed = access
-        .append_boundary
-        .iter()
-        .zip(old.iter().zip(new))
-        .any(|(boundary, (old, new))| *boundary > 0 && new > old && new / boundary > old / boundary);
-    if is_passed {
-        let mut dims = new.to_vec();
-        // SAFETY: the program gave function and data together; the dimensions live until it returns.
-        let answer =
-            unsafe { function(id, dims.as_mut_ptr(), data.map_or(std::ptr::null_mut(), |data| data.0)) };
-        if answer < 0 {
-            return Err(Failure::callback("append callback failed"));
-        }
-        dataset.file.flush()?;
-    }
-    Ok(())
+    Ok(dataset.container().dataset_resize(dataset.token, &dims)?)
 }
 
 api! { DATASET:

@@ -21,16 +21,21 @@ const CHUNKS: i32 = 2;
 const CONTIGUOUS: i32 = 4;
 /// `H5D_MPIO_LINK_CHUNK`: all chunks are transferred at once.
 const LINK_CHUNK: i32 = 1;
+/// `H5D_MPIO_MULTI_CHUNK`: chunks are transferred one by one, as programs see it that ask for it.
+const MULTI_CHUNK: i32 = 2;
+/// `H5FD_MPIO_CHUNK_MULTI_IO`
+const ONE_BY_ONE: i32 = 2;
 
 /// Returns how the elements of one dataset were transferred: as libhdf5 says it.
 fn outcome(transfer: &Transfer) -> Outcome {
     let none = |cause| Outcome { cause, ..Outcome::default() };
-    let together = |io_mode| Outcome { io_mode, chunk_opt: LINK_CHUNK, cause: 0 };
+    let together = |io_mode, chunk_opt| Outcome { io_mode, chunk_opt, cause: 0 };
+    let of_chunks = if transfer.chunk_opt() == ONE_BY_ONE { MULTI_CHUNK } else { LINK_CHUNK };
     match (transfer.way(), &transfer.info.space, &transfer.info.create.layout) {
         (Way::Independent, ..) => none(causes::SET_INDEPENDENT),
         (_, Dataspace::Null, _) => none(causes::NOT_SIMPLE_OR_SCALAR),
-        (_, _, Layout::Contiguous) => together(CONTIGUOUS),
-        (_, _, Layout::Chunked { .. }) => together(CHUNKS),
+        (_, _, Layout::Contiguous) => together(CONTIGUOUS, LINK_CHUNK),
+        (_, _, Layout::Chunked { .. }) => together(CHUNKS, of_chunks),
         _ => none(causes::NOT_CONTIGUOUS_OR_CHUNKED),
     }
 }

@@ -4,15 +4,16 @@
 //! Others pass through the library's memory datatype (`memory`).
 
 use std::borrow::Cow;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use hyperslab::vol::algorithms::transfer::{Elements, Memory};
 use hyperslab::vol::model::Heap;
 use hyperslab::vol::model::convert::Conversions;
-use hyperslab::vol::{DatasetInfo, Direction};
-use hyperslab::{Dataspace, Error, Selection};
+use hyperslab::vol::{Container, DatasetInfo, Direction};
+use hyperslab::{Dataspace, Error, Kind, Selection};
 
+use super::tolerant::Tolerant;
 use crate::arguments::Bytes;
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
@@ -34,6 +35,8 @@ pub(super) struct Transfer {
     selections: Selections,
     values: TransferValues,
     conversions: Conversions,
+    /// What reads of damaged chunks go through.
+    tolerant: Option<Tolerant>,
 }
 
 /// The identifiers that a program passes.
@@ -110,7 +113,8 @@ impl Transfer {
         let memory_type = handles::memory_type(ids.memory_type)?;
         let selections = Selections::new(ids, &values, &info.space)?;
         let conversions = crate::h5t::conversions(&values)?;
-        Ok(Transfer { dataset, info, memory_type, selections, values, conversions })
+        let tolerant = Tolerant::of(dataset.container(), &values);
+        Ok(Transfer { dataset, info, memory_type, selections, values, conversions, tolerant })
     }
 
     /// Returns a failure of this process before a collective transfer, which all get instead of waiting for it.
@@ -121,9 +125,16 @@ impl Transfer {
         }
     }
 
+    fn container(&self) -> &dyn Container {
+        match &self.tolerant {
+            Some(tolerant) => tolerant,
+            None => &**self.dataset.container(),
+        }
+    }
+
     fn elements(&self) -> Elements<'_> {
         Elements {
-            container: &**self.dataset.container(),
+            container: self.container(),
             dataset: self.dataset.token,
             file_type: &self.info.datatype,
             space: &self.info.space,
@@ -136,6 +147,11 @@ impl Transfer {
     /// Returns whether many processes have the file open together.
     pub(super) fn is_parallel(&self) -> bool {
         self.dataset.file.shared.is_parallel
+    }
+
+    /// Returns how chunks are transferred by many processes, as the transfer list says.
+    pub(super) fn chunk_opt(&self) -> c_int {
+        self.values.chunk_opt
     }
 
     /// Returns whether all processes that have the file open make this transfer.
@@ -172,10 +188,9 @@ impl Transfer {
         }
         let into = self.buffer_bytes().and_then(|bytes| Bytes(buffer).write(bytes, "output buffer"));
         let into = into.map_err(|failure| self.refused(Direction::Read, failure))?;
-        let failed = |error| Failure::from(error).as_major(Major::DATASET);
         if !self.memory_type.has_descriptors() {
             let mut heap = Heap::new();
-            self.elements().read_scattered(&self.memory(), into, &mut heap).map_err(failed)?;
+            self.elements().read_scattered(&self.memory(), into, &mut heap).map_err(unread)?;
         } else {
             self.read_values(into)?;
         }
@@ -322,6 +337,13 @@ fn file_selection(space: &Space, extent: &Dataspace) -> Fallible<Selection> {
             Ok(selection)
         }
     }
+}
+
+/// Returns the failure to read elements.
+fn unread(error: Error) -> Failure {
+    let is_damage = matches!(error.kind(), Kind::Corrupt | Kind::Io);
+    let failure = Failure::from(error).as_major(Major::DATASET);
+    if is_damage { failure.as_minor(Minor::READERROR) } else { failure }
 }
 
 fn out_of_bounds(what: &str) -> Failure {

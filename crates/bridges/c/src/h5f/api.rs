@@ -4,16 +4,17 @@ use std::ffi::{c_int, c_uint, c_ulong, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hyperslab::extensions::{FileImage, FileMetadata};
+use hyperslab::extensions::{FileImage, FileMetadata, IncreaseFileSize};
 use hyperslab::vol::model::text::to_path;
 use hyperslab::vol::{FileAccess, LibVersion, call};
 
+use super::settings::{H5F_sect_info_t, free_sections, libver, set_version_bounds};
 use super::{FileHandle, flags, is_of, opening};
 use crate::api;
 use crate::arguments::{Bytes, Out, Text, TextOut};
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
-use crate::ffi::{HADDR_UNDEF, haddr_t, herr_t, hid_t, hsize_t, hssize_t, htri_t, id_type};
+use crate::ffi::{haddr_t, herr_t, hid_t, hsize_t, hssize_t, htri_t, id_type};
 use crate::handles::{self, Object};
 use crate::{h5p, ids};
 
@@ -59,14 +60,6 @@ pub struct H5F_info1_t {
     super_ext_size: hsize_t,
     sohm_hdr_size: hsize_t,
     sohm_msgs_info: H5_ih_info_t,
-}
-
-/// `H5F_sect_info_t`
-#[repr(C)]
-#[derive(Debug, Clone, Copy)]
-pub struct H5F_sect_info_t {
-    addr: haddr_t,
-    size: hsize_t,
 }
 
 fn check_intent(intent: c_uint) -> Fallible<()> {
@@ -178,18 +171,6 @@ fn storage_bytes(file: &FileHandle) -> Fallible<u64> {
     let bytes = file.container().info()?.storage_bytes;
     let of_path = || std::fs::metadata(to_path(&file.shared.location)).ok().map(|data| data.len());
     bytes.or_else(of_path).ok_or_else(|| Failure::unsupported("the container has no size"))
-}
-
-fn libver(number: c_int) -> Fallible<LibVersion> {
-    Ok(match number {
-        0 => LibVersion::Earliest,
-        1 => LibVersion::V18,
-        2 => LibVersion::V110,
-        3 => LibVersion::V112,
-        4 => LibVersion::V114,
-        5 => LibVersion::V200,
-        _ => return Err(Failure::argument("bound is not valid")),
-    })
 }
 
 fn is_accessible(name: Text, list: hid_t) -> Fallible<bool> {
@@ -321,10 +302,9 @@ api! { FILE:
         Ok(metadata(&*handles::file(id)?)?.free_bytes as hssize_t)
     }
 
-    /// Returns the free sections of a file. Their addresses are not told.
-    fn H5Fget_free_sections(id: hid_t, _kind: c_int, count: usize, sections: Out<H5F_sect_info_t>) -> isize {
-        let known = metadata(&*handles::file(id)?)?.section_bytes;
-        let found: Vec<_> = known.iter().map(|size| H5F_sect_info_t { addr: HADDR_UNDEF, size: *size }).collect();
+    /// Returns the free sections of a file: all, or those that are managed for a kind of data.
+    fn H5Fget_free_sections(id: hid_t, kind: c_int, count: usize, sections: Out<H5F_sect_info_t>) -> isize {
+        let found = free_sections(&*handles::file(id)?, kind)?;
         sections.put_all(&found, count);
         Ok(found.len() as isize)
     }
@@ -370,23 +350,17 @@ api! { FILE:
 
     /// Sets which versions of the format are written.
     fn H5Fset_libver_bounds(id: hid_t, low: c_int, high: c_int) -> herr_t {
-        let file = handles::file(id)?;
         let (low, high) = (libver(low)?, libver(high)?);
         if low > high {
             return Err(Failure::argument("low bound is above high bound"));
         }
-        let mut values = file.shared.values.write();
-        if low != values.version_low && file.shared.is_writable {
-            return Err(Failure::unsupported("the version bounds of an open file cannot be changed"));
-        }
-        values.version_high = high;
-        Ok(())
+        set_version_bounds(&*handles::file(id)?, low, high)
     }
 
     /// Sets whether the newest format is written.
-    fn H5Fset_latest_format(id: hid_t, _latest: bool) -> herr_t {
-        handles::file(id)?;
-        Err::<(), _>(Failure::unsupported("the version bounds of an open file cannot be changed"))
+    fn H5Fset_latest_format(id: hid_t, latest: bool) -> herr_t {
+        let low = if latest { LibVersion::LATEST } else { LibVersion::Earliest };
+        set_version_bounds(&*handles::file(id)?, low, LibVersion::LATEST)
     }
 
     /// Returns whether new datasets of a file have no space for attributes.
@@ -400,11 +374,11 @@ api! { FILE:
         Ok(())
     }
 
-    /// Returns the file descriptor of a file.
-    fn H5Fget_vfd_handle(id: hid_t, _list: hid_t, handle: Out<*mut c_void>) -> herr_t {
+    /// Returns the file descriptor of a file; of a family that of the member which has the byte at the list's offset.
+    fn H5Fget_vfd_handle(id: hid_t, list: hid_t, handle: Out<*mut c_void>) -> herr_t {
         let file = handles::file(id)?;
         handle.check("file_handle")?;
-        super::cache::vfd_handle(&file).map(|pointer| handle.put(pointer))
+        super::vfd_handle::of(&file, &h5p::file_access(list)?).map(|pointer| handle.put(pointer))
     }
 
     /// Closes files that external links led to and that are kept open.
@@ -418,9 +392,10 @@ api! { FILE:
         Err::<(), _>(Failure::unsupported("files are not converted in place: hyperslab repack --low does that"))
     }
 
-    /// A file grows as it is written.
-    fn H5Fincrement_filesize(id: hid_t, _by: hsize_t) -> herr_t {
-        handles::file(id)?;
-        Err::<(), _>(Failure::unsupported("the size of a file is not set"))
+    /// Takes bytes at the end of a file, in which nothing will be.
+    fn H5Fincrement_filesize(id: hid_t, by: hsize_t) -> herr_t {
+        let file = handles::file(id)?;
+        file.check_writable()?;
+        Ok(call::<IncreaseFileSize>(&**file.container(), &by)?)
     }
 }

@@ -1,16 +1,12 @@
 //! The metadata cache and the page buffer of a file.
 
-use std::ffi::{c_int, c_uint, c_void};
-use std::os::fd::IntoRawFd;
-use std::sync::LazyLock;
+use std::ffi::{c_int, c_uint};
 
 use hyperslab::extensions::{
-    FileImage, LogMetadataCache, MetadataCache, PageBufferStatistics, ResetMetadataCacheCounts,
+    LogMetadataCache, MetadataCache, PageBufferStatistics, ResetMetadataCacheCounts,
     ResetPageBufferStatistics, SetMetadataCacheBytes,
 };
 use hyperslab::vol::call;
-use hyperslab::vol::model::text::to_path;
-use system::sync::Mutex;
 
 use super::FileHandle;
 use crate::api;
@@ -21,50 +17,6 @@ use crate::ffi::{HADDR_UNDEF, haddr_t, herr_t, hid_t, hsize_t};
 use crate::h5p::file_cache::cache_bytes;
 use crate::h5p::rows::{H5AC_cache_config_t, cache_config, set_cache_config};
 use crate::handles;
-
-/// What a handle that was given to a program points to. It stays where it is until the process ends.
-enum FileMemory {
-    /// A descriptor of the file.
-    Descriptor(Box<c_int>),
-    /// The address of the bytes of a file that lies in memory, as the core driver has it.
-    Image(Box<*const u8>),
-}
-
-// SAFETY: the pointer is to bytes that nobody changes or frees.
-unsafe impl Send for FileMemory {}
-
-/// Handles that were given to programs, by the number of their file.
-static HANDLES: LazyLock<Mutex<Vec<(u64, FileMemory)>>> = LazyLock::new(Mutex::default);
-
-/// Returns a handle of a file: a pointer to a file descriptor, or to the address of its bytes in memory. Programs look at the
-/// file through it; they neither close nor free it.
-pub(super) fn vfd_handle(file: &FileHandle) -> Fallible<*mut c_void> {
-    let number = file.shared.number;
-    let mut known = HANDLES.lock();
-    let at = match known.iter().position(|(of, _)| *of == number) {
-        Some(at) => at,
-        None => {
-            known.push((number, file_memory(file)?));
-            known.len() - 1
-        }
-    };
-    Ok(match &known[at].1 {
-        FileMemory::Descriptor(descriptor) => (&raw const **descriptor).cast_mut().cast(),
-        FileMemory::Image(pointer) => (&raw const **pointer).cast_mut().cast(),
-    })
-}
-
-fn file_memory(file: &FileHandle) -> Fallible<FileMemory> {
-    let driver = file.shared.access.driver.as_deref().unwrap_or("posix");
-    if driver.starts_with("core") || driver == "image" {
-        let image = call::<FileImage>(&**file.container(), &())?;
-        // The program may keep the pointer for as long as it likes.
-        return Ok(FileMemory::Image(Box::new(image.leak().as_ptr())));
-    }
-    let opened = std::fs::File::open(to_path(&file.shared.location));
-    let opened = opened.map_err(|_| Failure::unsupported("the container is not one file"))?;
-    Ok(FileMemory::Descriptor(Box::new(opened.into_raw_fd())))
-}
 
 /// Returns the metadata cache of a file. Containers that are no HDF5 files have none.
 fn metadata_cache(file: &FileHandle) -> MetadataCache {

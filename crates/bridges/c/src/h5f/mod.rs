@@ -8,7 +8,10 @@ mod locations;
 mod mounts;
 mod opening;
 mod resolver;
+mod settings;
+mod vfd_handle;
 
+use std::collections::HashSet;
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Weak};
@@ -74,6 +77,10 @@ pub struct SharedFile {
     pub(crate) is_parallel: bool,
     /// What a process wrote independently is read by others at once (`H5Fset_mpi_atomicity`).
     pub(crate) is_atomic: AtomicBool,
+    /// Objects whose metadata is not to be flushed but when the program says so (`H5Odisable_mdc_flushes`).
+    pub(crate) without_flushes: Mutex<HashSet<Token>>,
+    /// Handles of what stores it, which programs have until it is closed.
+    vfd_handles: Mutex<Vec<vfd_handle::VfdHandle>>,
     /// Files that are mounted on groups.
     pub(crate) mounts: Mutex<Vec<MountPoint>>,
     /// Files that external links led to, the last one last, which stay open (`H5Pset_elink_file_cache_size`).
@@ -135,6 +142,8 @@ impl SharedFile {
             is_writable: opened.is_writable,
             is_swmr: AtomicBool::new(opened.is_swmr),
             no_attributes_hint: AtomicBool::new(false),
+            without_flushes: Mutex::default(),
+            vfd_handles: Mutex::default(),
             mounts: Mutex::default(),
             external_files: Mutex::default(),
             generation: system::process::generation(),

@@ -8,8 +8,7 @@ use hyperslab::Kind;
 use hyperslab::vol::model::properties::{FileCreate, SpaceStrategy};
 use hyperslab::vol::model::text::{from_path, to_path};
 use hyperslab::vol::{
-    Access, Durability, FileAccess, FilePlacement, Locking, MetadataCacheLog, PageBuffer, ParallelAccess,
-    Registry,
+    Access, Durability, FileAccess, FilePlacement, Locking, MetadataCacheLog, PageBuffer, Registry,
 };
 
 use super::image::ImageDriver;
@@ -129,8 +128,7 @@ fn file_access(values: &FileAccessValues, choice: &Choice, rules: &Arc<Rules>, i
         durability: durability(),
         locking: locking(values),
         swmr: intent & (flags::SWMR_WRITE | flags::SWMR_READ) != 0,
-        // Programs for libhdf5 expect that others read what they wrote when they say so, without a flush.
-        parallel: ParallelAccess { elements_in_place: crate::mpi::is_parallel(values), ..Default::default() },
+        parallel: crate::mpi::parallel_access(values),
         ..FileAccess::default()
     }
 }

@@ -1,12 +1,13 @@
 //! H5O: objects of any kind.
 
 mod info;
+mod merge;
 mod visit;
 
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::Arc;
 
-use hyperslab::vol::algorithms::copy::{self, CopyContext};
+use hyperslab::vol::algorithms::copy::{self, CommittedSearch, CopyContext};
 use hyperslab::vol::{Container, OpObjectCopy};
 use hyperslab::{LinkTarget, Token};
 
@@ -124,9 +125,12 @@ fn copy(from: (hid_t, Text), to: (hid_t, Text), ocpypl: hid_t, lcpl: hid_t) -> F
     let name = to.1.name("destination name")?;
     let place = paths::new_link(&target, &name, &h5p::link_create(lcpl)?, &Default::default())?;
     place.file.check_writable()?;
-    let options = h5p::object_copy(ocpypl)?.options();
-    let shared = &object.file.shared;
-    let context = CopyContext { options, ..CopyContext::of(&shared.access, &shared.location) };
+    let values = h5p::object_copy(ocpypl)?;
+    let (options, shared) = (values.options(), &object.file.shared);
+    let suggested = merge::suggested(&values, &target, &place.file);
+    let asks = || merge::is_search_wanted(&values);
+    let committed = CommittedSearch { first: &suggested, is_wanted: Some(&asks) };
+    let context = CopyContext { options, committed, ..CopyContext::of(&shared.access, &shared.location) };
     let (source, target): (&dyn Container, &dyn Container) =
         (&**object.container(), &**place.file.container());
     let done = match object.file.is_same(&place.file) {
@@ -336,20 +340,29 @@ api! { OHDR:
         Ok(object.container().object_refresh(object.token)?)
     }
 
-    /// Metadata is written by commits only: nothing has to be disabled.
+    /// Says that metadata of an object is not to be flushed. It is remembered: commits are of the whole file.
     fn H5Odisable_mdc_flushes(id: hid_t) -> herr_t {
-        object(id).map(drop)
+        let object = object(id)?;
+        match object.file.shared.without_flushes.lock().insert(object.token) {
+            true => Ok(()),
+            false => Err(Failure::new(Major::OHDR, Minor::CANTCORK, "unable to cork object")),
+        }
     }
 
-    /// Metadata is written by commits only.
+    /// Says that metadata of an object may be flushed again.
     fn H5Oenable_mdc_flushes(id: hid_t) -> herr_t {
-        object(id).map(drop)
+        let object = object(id)?;
+        match object.file.shared.without_flushes.lock().remove(&object.token) {
+            true => Ok(()),
+            false => Err(Failure::new(Major::OHDR, Minor::CANTUNCORK, "unable to uncork object")),
+        }
     }
 
-    /// Metadata is written by commits only.
+    /// Returns whether metadata of an object is not to be flushed.
     fn H5Oare_mdc_flushes_disabled(id: hid_t, are_disabled: Out<bool>) -> herr_t {
-        object(id)?;
-        are_disabled.put_required(false, "are_disabled")
+        let object = object(id)?;
+        let are = object.file.shared.without_flushes.lock().contains(&object.token);
+        are_disabled.put_required(are, "are_disabled")
     }
 
     /// Compares two identities.

@@ -183,6 +183,13 @@ impl ListValues {
             ListValues::DatasetAccess(access) => access.link,
             ListValues::MapAccess(access) => access.link,
         }
+        /// Returns whether processes read metadata together.
+        collective_metadata, collective_metadata_ref -> bool {
+            ListValues::FileAccess(access) => access.collective_metadata_read,
+            ListValues::Link(link) => link.collective_metadata_read,
+            ListValues::DatasetAccess(access) => access.link.collective_metadata_read,
+            ListValues::MapAccess(access) => access.link.collective_metadata_read,
+        }
         /// Returns the values of access to maps.
         map_access, map_access_ref -> MapAccessValues { ListValues::MapAccess(access) => **access, }
         /// Returns the character set of names.

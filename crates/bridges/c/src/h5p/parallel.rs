@@ -11,6 +11,10 @@ use crate::arguments::Out;
 use crate::failure::Failure;
 use crate::ffi::{herr_t, hid_t};
 
+fn no_access() -> Failure {
+    Failure::argument("property list is not an access plist")
+}
+
 api! { PLIST:
     /// Sets whether processes transfer together.
     fn H5Pset_dxpl_mpio(dxpl_id: hid_t, xfer_mode: c_int) -> herr_t {
@@ -69,22 +73,21 @@ api! { PLIST:
         Ok(())
     }
 
-    /// Sets whether processes read metadata together.
+    /// Sets whether processes read metadata together. It changes nothing: a process that transfers elements looks for them
+    /// by itself.
     fn H5Pset_all_coll_metadata_ops(plist_id: hid_t, is_collective: bool) -> herr_t {
-        match list::list(plist_id)?.class.is_kind(Kind::FileAccess) {
-            true => list::set(plist_id, Kind::FileAccess, &[], |values| {
-                values.access()?.collective_metadata_read = is_collective;
-                Some(())
-            }),
-            // Other access lists have the hint too; it changes nothing.
-            false => Ok(()),
-        }
+        let list = list::list(plist_id)?;
+        list.change(&[], |values| {
+            *values.collective_metadata().ok_or_else(no_access)? = is_collective;
+            Ok(())
+        })
     }
 
     /// Returns whether processes read metadata together.
     fn H5Pget_all_coll_metadata_ops(plist_id: hid_t, is_collective: Out<bool>) -> herr_t {
         let list = list::list(plist_id)?;
-        is_collective.put(list.look(|values| Some(values.access_ref()?.collective_metadata_read)).unwrap_or(false));
+        let stored = list.look(|values| values.collective_metadata_ref().copied());
+        is_collective.put(stored.ok_or_else(no_access)?);
         Ok(())
     }
 

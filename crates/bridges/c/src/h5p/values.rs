@@ -266,6 +266,8 @@ pub struct LinkAccessValues {
     /// `H5F_ACC_…`; `None` is that of the file they are in.
     pub external_flags: Option<c_uint>,
     pub external_callback: (ElinkCallback, Option<Opaque>),
+    /// Whether processes read metadata together. Stored and returned.
+    pub collective_metadata_read: bool,
 }
 
 impl Default for LinkAccessValues {
@@ -276,6 +278,7 @@ impl Default for LinkAccessValues {
             external_access: None,
             external_flags: None,
             external_callback: (None, None),
+            collective_metadata_read: false,
         }
     }
 }

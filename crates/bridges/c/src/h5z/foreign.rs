@@ -1,12 +1,24 @@
 //! Filters in C.
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::LazyLock;
 
 use hyperslab::extend::{Codecs, Done, Filter, FilterError, FilterErrorKind, FilterId, Output, Params};
 
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{allocate, free, herr_t, hid_t, htri_t};
+
+/// Numbers of filters whose functions several threads may call at once, separated by commas.
+const PARALLEL_VARIABLE: &str = "HYPERSLAB_PARALLEL_FILTERS";
+
+static PARALLEL: LazyLock<BTreeSet<FilterId>> =
+    LazyLock::new(|| numbers(std::env::var(PARALLEL_VARIABLE).ok().as_deref()));
+
+fn numbers(text: Option<&str>) -> BTreeSet<FilterId> {
+    text.unwrap_or_default().split(',').filter_map(|number| number.trim().parse().ok()).collect()
+}
 
 type CanApply = Option<unsafe extern "C" fn(hid_t, hid_t, hid_t) -> htri_t>;
 type SetLocal = Option<unsafe extern "C" fn(hid_t, hid_t, hid_t) -> herr_t>;
@@ -15,6 +27,8 @@ type Function =
 
 /// `H5Z_FLAG_REVERSE`
 const REVERSE: c_uint = 0x100;
+/// `H5Z_FLAG_SKIP_EDC`
+const SKIP_EDC: c_uint = 0x200;
 /// `H5Z_CLASS_T_VERS`; in its place old classes have the number of the filter.
 const VERSION: c_int = 1;
 
@@ -201,6 +215,16 @@ impl Filter for ForeignFilter {
         self.done(REVERSE, params, input, out)
     }
 
+    fn decode_unverified_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, FilterError> {
+        self.done(REVERSE | SKIP_EDC, params, input, out)
+    }
+
     fn encode_into(
         &self,
         params: &Params<'_>,
@@ -212,6 +236,17 @@ impl Filter for ForeignFilter {
     }
 
     fn is_serial(&self) -> bool {
-        true
+        !PARALLEL.contains(&self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_one_by_one_and_what_is_none_is_left_out() {
+        assert_eq!(numbers(Some("32001, 32015,x,-1,70000,,307")), BTreeSet::from([307, 32001, 32015]));
+        assert!(numbers(Some("all")).is_empty() && numbers(None).is_empty());
     }
 }

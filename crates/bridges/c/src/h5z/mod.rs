@@ -1,7 +1,7 @@
 //! H5Z: filters of the library, of programs and of plugins.
 //!
-//! The library's own filters answer for their numbers. Others run on the thread that called: they may hold locks of their
-//! program. [`add_to`] gives a registry both.
+//! The library's own filters answer for their numbers. Others run on the thread that called, as they may hold locks of
+//! their program, unless the environment names them as fit for several threads. [`add_to`] gives a registry both.
 
 mod foreign;
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::LazyLock;
 
-use hyperslab::extend::{Filter, Registered, Registry};
+use hyperslab::extend::{Filter, Registered, Registry, Tolerance, undo_tolerantly};
 use hyperslab::vol::model::properties::FilterSpec;
 use hyperslab::{Dataspace, filter_names};
 use system::sync::RwLock;
@@ -61,6 +61,18 @@ fn find(id: u16) -> Option<&'static dyn Filter> {
 /// Lets a registry find filters of programs and plugins.
 pub fn add_to(registry: &mut Registry) {
     registry.set_filter_finder(find);
+}
+
+/// Returns a damaged chunk from what its filters made of it, as far as `tolerance` accepts it.
+pub fn undo(
+    filters: &[FilterSpec],
+    stored: (u32, Vec<u8>),
+    chunk_bytes: usize,
+    tolerance: &mut Tolerance<'_>,
+) -> hyperslab::Result<Vec<u8>> {
+    let mut registry = OWN.filters.clone();
+    registry.set_finder(find);
+    undo_tolerantly(&registry, filters, stored, chunk_bytes, tolerance)
 }
 
 /// Returns whether a filter can be used.

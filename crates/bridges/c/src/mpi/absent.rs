@@ -27,6 +27,11 @@ impl Parameters {
         match *self {}
     }
 
+    /// There are none.
+    pub fn hints(&self) -> super::Hints {
+        match *self {}
+    }
+
     /// There is nothing to open.
     pub fn registry(&self, _registry: &Registry) -> Fallible<Registry> {
         match *self {}

@@ -15,7 +15,7 @@ pub use job::{MPI_Comm, MPI_Info, Parameters, nothing};
 
 use std::sync::Arc;
 
-use hyperslab::vol::Registry;
+use hyperslab::vol::{ParallelAccess, Registry};
 
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
@@ -39,6 +39,28 @@ pub fn registry_for(registry: Registry, access: &FileAccessValues) -> Fallible<R
     }
     let missing = || Failure::new(Major::FILE, Minor::CANTOPENFILE, "the MPI driver has no communicator");
     access.mpi.as_ref().ok_or_else(missing)?.registry(&registry)
+}
+
+/// Hints to MPI-IO that have an effect here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hints {
+    /// Processes that write small scattered elements for all (`cb_nodes`).
+    pub aggregators: Option<u32>,
+    /// Bytes of the pieces that they write (`striping_unit`).
+    pub stripe_bytes: Option<u64>,
+}
+
+/// Returns how the processes that open a file work on it.
+pub fn parallel_access(access: &FileAccessValues) -> ParallelAccess {
+    let hints =
+        access.mpi.as_ref().filter(|_| is_parallel(access)).map(|mpi| mpi.hints()).unwrap_or_default();
+    ParallelAccess {
+        aggregators: hints.aggregators,
+        stripe_bytes: hints.stripe_bytes,
+        // Programs for libhdf5 expect that others read what they wrote when they say so, without a flush.
+        elements_in_place: is_parallel(access),
+        ..Default::default()
+    }
 }
 
 /// Communicator and hints of an access list.

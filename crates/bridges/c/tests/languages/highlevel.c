@@ -170,6 +170,30 @@ static void optimized(void)
     SHOW(H5Fclose(opened));
 }
 
+static herr_t flushed(hid_t dataset, hsize_t *dims, void *data)
+{
+    printf("flushed at %llu, call %d\n", (unsigned long long)dims[0], ++*(int *)data);
+    return H5Iget_type(dataset) == H5I_DATASET ? 0 : -1;
+}
+
+/* Appends, with a function that is called where a boundary is passed: by the high-level interface, and by nothing else. */
+static void append(hid_t file)
+{
+    int     calls = 0, values[7] = {1, 2, 3, 4, 5, 6, 7}, found[30] = {0};
+    hsize_t dims[1] = {0}, max[1] = {H5S_UNLIMITED}, chunk[1] = {4}, boundary[1] = {5};
+    hid_t   dcpl = H5Pcreate(H5P_DATASET_CREATE), dapl = H5Pcreate(H5P_DATASET_ACCESS), space = H5Screate_simple(1, dims, max);
+    SHOW(H5Pset_chunk(dcpl, 1, chunk));
+    SHOW(H5Pset_append_flush(dapl, 1, boundary, flushed, &calls));
+    hid_t dataset = H5Dcreate2(file, "appended", H5T_NATIVE_INT, space, H5P_DEFAULT, dcpl, dapl);
+    for (size_t count = 1; count < 8; count++)
+        SHOW(H5DOappend(dataset, H5P_DEFAULT, 0, count, H5T_NATIVE_INT, values));
+    dims[0] = 30;
+    SHOW(H5Dset_extent(dataset, dims));
+    SHOW(H5Dread(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, found));
+    printf("%d calls, %d %d %d %d\n", calls, found[0], found[2], found[27], found[29]);
+    H5Dclose(dataset), H5Sclose(space), H5Pclose(dapl), H5Pclose(dcpl);
+}
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -180,6 +204,7 @@ int main(void)
     scales(file);
     packets(file);
     images(file);
+    append(file);
     SHOW(H5Fclose(file));
     optimized();
     return 0;

@@ -1,6 +1,6 @@
 /* Processes that disagree, fail or die: all that are left get an error, and none waits for ever. Each that saw what it should see
  * leaves a file rank.N in the folder.
- * usage: disagree FOLDER [die] */
+ * usage: disagree FOLDER [die | silent] */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -37,6 +37,27 @@ static herr_t write_one(hid_t dataset, hid_t dxpl, int is_wrong, const int *valu
     H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &one, NULL);
     /* The dataspaces stay: closing them would clear the error stack. */
     return H5Dwrite(dataset, H5T_NATIVE_INT, memory, space, dxpl, value);
+}
+
+/* The last process says nothing. The others wait for so long as they may, and tell it that they are done. */
+static void silent(const char *folder, int is_last)
+{
+    char  path[4096];
+    hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
+    setenv("HYPERSLAB_MPI_SECONDS", "soon", 1);
+    expect(H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, MPI_INFO_NULL) < 0, "no number", "HYPERSLAB_MPI_SECONDS");
+    setenv("HYPERSLAB_MPI_SECONDS", "5", 1);
+    H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, MPI_INFO_NULL);
+    snprintf(path, sizeof path, "%s/silent.h5", folder);
+    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    if (file < 0)
+        _exit(1);
+    for (int other = 0; is_last && other < ranks - 1; other++)
+        MPI_Recv(NULL, 0, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!is_last) {
+        expect(H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) < 0, "a silent process", "keep silent");
+        MPI_Send(NULL, 0, MPI_INT, ranks - 1, 0, MPI_COMM_WORLD);
+    }
 }
 
 int main(int count, char **arguments)
@@ -79,6 +100,13 @@ int main(int count, char **arguments)
         _exit(1);
     }
     snprintf(path, sizeof path, "%s/rank.%d", arguments[1], rank);
+    if (count > 2 && strcmp(arguments[2], "silent") == 0) {
+        silent(arguments[1], is_last);
+        fclose(fopen(path, "w"));
+        /* The file cannot be closed together any more. */
+        MPI_Barrier(MPI_COMM_WORLD);
+        _exit(0);
+    }
     if (count > 2) {
         /* The last process dies, and the others say who. */
         if (is_last)

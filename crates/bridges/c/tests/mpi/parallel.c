@@ -229,6 +229,19 @@ static void properties(MPI_Comm comm)
     say("metadata %d ", H5Pset_all_coll_metadata_ops(fapl, 1));
     say("%d ", H5Pget_all_coll_metadata_ops(fapl, &is_collective));
     say("%d ", is_collective);
+    hid_t lists[4] = {H5Pcreate(H5P_LINK_ACCESS), H5Pcreate(H5P_GROUP_ACCESS), H5Pcreate(H5P_DATASET_ACCESS), dxpl};
+    for (int n = 0; n < 4; n++) {
+        H5E_BEGIN_TRY
+        {
+            is_collective = 0;
+            say("%d ", H5Pset_all_coll_metadata_ops(lists[n], 1));
+            say("%d ", H5Pget_all_coll_metadata_ops(lists[n], &is_collective));
+            say("%d ", is_collective);
+        }
+        H5E_END_TRY
+    }
+    for (int n = 0; n < 3; n++)
+        H5Pclose(lists[n]);
     say("%d ", H5Pset_coll_metadata_write(fapl, 1));
     say("%d ", H5Pget_coll_metadata_write(fapl, &is_collective));
     say("%d ", is_collective);
@@ -312,6 +325,39 @@ static void refusals(hid_t file, const char *path)
     tell("refusals");
 }
 
+/* Chunks one by one, for a program that asks for it. */
+static void one_by_one(hid_t file, const char *name)
+{
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT), dxpl = transfers(H5FD_MPIO_COLLECTIVE);
+    say("options %d ", H5Pset_dxpl_mpio_chunk_opt(dxpl, H5FD_MPIO_CHUNK_MULTI_IO));
+    say("%d ", H5Pset_dxpl_mpio_chunk_opt_ratio(dxpl, 0));
+    write_rows(dataset, dxpl, 5, 1);
+    read_rows(dataset, dxpl, 1);
+    H5Pclose(dxpl);
+    H5Dclose(dataset);
+    tell("one by one");
+}
+
+/* Hints for MPI-IO: what is read does not depend on them. */
+static void hinted(const char *folder)
+{
+    char     path[4096];
+    MPI_Info info;
+    hid_t    fapl = H5Pcreate(H5P_FILE_ACCESS), file, dcpl = chunked(0);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "cb_nodes", "1");
+    MPI_Info_set(info, "striping_unit", "65536");
+    say("set %d ", H5Pset_fapl_mpio(fapl, MPI_COMM_WORLD, info));
+    snprintf(path, sizeof path, "%s/hinted.h5", folder);
+    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    transfer(file, "chunked", dcpl, 0);
+    H5Pclose(dcpl);
+    say("close %d", H5Fclose(file));
+    H5Pclose(fapl);
+    MPI_Info_free(&info);
+    tell("hints");
+}
+
 int main(int count, char **arguments)
 {
     char path[4096], forgotten[4096];
@@ -340,6 +386,8 @@ int main(int count, char **arguments)
     H5Pclose(dcpl);
     grow(file, "chunked");
     grow(file, "filtered");
+    one_by_one(file, "chunked");
+    one_by_one(file, "filtered");
     structure(file);
     say("close %d", H5Fclose(file));
     tell("close");
@@ -348,6 +396,7 @@ int main(int count, char **arguments)
     grow(file, "chunked");
     refusals(file, path);
     parts(arguments[1]);
+    hinted(arguments[1]);
 
     /* A file that is still open when MPI ends. */
     file = H5Fcreate(forgotten, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);

@@ -22,7 +22,7 @@ use crate::object::dataset::Dataset;
 use crate::reader::Reader;
 
 pub(crate) use plain::write_external;
-pub(crate) use stored::{find, list, read_raw};
+pub(crate) use stored::{count, find, list, read_raw};
 
 /// Returns the first element of a chunk.
 pub(crate) fn start_of(chunk_coords: &[u64], shape: &[u64]) -> Vec<u64> {

@@ -55,7 +55,7 @@ fn info_of(file: &Reader, offset: Vec<u64>, chunk: ChunkAt) -> ChunkInfo {
     }
 }
 
-/// Returns some of the chunks that are stored.
+/// Returns some of the chunks that are stored. What comes after them is not visited, but for one.
 pub(crate) fn list(
     file: &Reader,
     dataset: &Dataset,
@@ -66,7 +66,7 @@ pub(crate) fn list(
     let chunks = Chunks::open(file, dataset, layout)?;
     let mut page = Page { entries: Vec::new(), more: false };
     let mut at = 0;
-    chunks.walk(&mut |chunk_coords, chunk| {
+    let walked = chunks.walk(&mut |chunk_coords, chunk| {
         if !chunks.is_inside(chunk_coords) {
             return Ok(());
         }
@@ -75,11 +75,27 @@ pub(crate) fn list(
             page.entries.push(info_of(file, offset, chunk));
         } else if at >= skip {
             page.more = true;
+            return Err(Error::limit("list chunks"));
         }
         at += 1;
         Ok(())
+    });
+    match walked {
+        // The error ended the walk: the page is full.
+        Err(_) if page.more => Ok(page),
+        walked => walked.map(|()| page),
+    }
+}
+
+/// Returns how many chunks are stored.
+pub(crate) fn count(file: &Reader, dataset: &Dataset, layout: &Chunked) -> Result<u64> {
+    let chunks = Chunks::open(file, dataset, layout)?;
+    let mut count = 0;
+    chunks.walk(&mut |chunk_coords, _| {
+        count += u64::from(chunks.is_inside(chunk_coords));
+        Ok(())
     })?;
-    Ok(page)
+    Ok(count)
 }
 
 /// Returns bytes of all stored chunks.

@@ -5,6 +5,7 @@ use vol::{ExtensionValue, Optional};
 
 use super::{NativeContainer, address};
 use crate::chunk;
+use crate::free_sections::{self, FreeSections, IncreaseFileSize};
 use crate::gate::Scope;
 use crate::image::FileImage;
 use crate::link_storage::LinkStorage;
@@ -14,7 +15,8 @@ use crate::page_buffering::{self, ResetPageBufferStatistics};
 use crate::statistics::{
     self, FileMetadata, MetadataCache, ObjectMetadata, PageBufferStatistics, RemoteRequests,
 };
-use crate::stored_chunk::StoredChunk;
+use crate::stored_chunk::{StoredChunk, StoredChunks};
+use crate::version_bounds::SetVersionBounds;
 use crate::virtual_views::SetVirtualView;
 
 /// Chooses whether committed elements of a dataset are overwritten where they are (`docs/durability.md`): the extension
@@ -67,6 +69,10 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
             let found = view.file.steady(|| chunk::find(view.file, &dataset, &layout, &wanted.offset))?;
             Ok(StoredChunk::answer(found))
         })
+        .on::<StoredChunks>(|dataset| {
+            let (view, dataset, layout) = c.chunked(dataset)?;
+            view.file.steady(|| chunk::count(view.file, &dataset, &layout))
+        })
         .on::<FileImage>(|()| c.open_file()?.image())
         .on::<RemoteRequests>(|()| RemoteRequests::of(c.open_file()?))
         .on::<MetadataCache>(|()| Ok(c.open_file()?.metadata_cache()))
@@ -85,6 +91,25 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
         .on::<OverwriteInPlace>(|choice| {
             let at = address(choice.dataset);
             c.change(Scope::Objects(&[at]), |writer| writer.set_in_place(at, choice.is_in_place))
+        })
+        .on::<FreeSections>(|()| match (&c.file.writer, c.reading()?) {
+            (None, _) => free_sections::of_file(c.open_file()?),
+            (Some(_), Some(writer)) => Ok(free_sections::of_writer(c.open_file()?, &writer)),
+            (Some(_), None) => {
+                Err(Error::unsupported("list free sections").with("problem", "it is open for writing"))
+            }
+        })
+        .on::<IncreaseFileSize>(|bytes| {
+            c.change(Scope::Nothing, |writer| {
+                writer.storage.check_structure()?;
+                writer.storage.extend(bytes)
+            })
+        })
+        .on::<SetVersionBounds>(|bounds| {
+            c.change(Scope::Nothing, |writer| {
+                writer.set_version_bounds(bounds.low, bounds.high);
+                Ok(())
+            })
         })
         .or_unsupported()
 }

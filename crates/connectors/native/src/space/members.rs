@@ -85,6 +85,13 @@ impl Space {
         of_members.max().unwrap_or(0).max(self.end)
     }
 
+    /// Takes so many bytes at the end, or whole pages of them; `None` if offsets in files cannot be so large.
+    pub(crate) fn extend(&mut self, by: u64) -> Option<()> {
+        let by = super::pool::round_up(by, self.policy.page_bytes.unwrap_or(1));
+        self.end = self.end.checked_add(by).filter(|end| i64::try_from(*end).is_ok())?;
+        Some(())
+    }
+
     /// Returns whether the first member has space for all that it was asked for.
     pub(crate) fn fits(&self) -> bool {
         self.members.as_ref().is_none_or(|members| self.end <= members.ranges.first().end)

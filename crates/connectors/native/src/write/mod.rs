@@ -111,6 +111,11 @@ impl Writer {
         }
     }
 
+    /// Sets which generations' structures are written from now on.
+    pub(crate) fn set_version_bounds(&mut self, low: LibVersion, high: LibVersion) {
+        self.versions = Versions { low, high };
+    }
+
     /// Returns the dataset with all changes: as readers find it in the file, or as its object in memory says, if that is all that is
     /// needed. What changed is not written for it, unless that is the only way to tell: [`Writer::serialize`] does that.
     pub(crate) fn dataset(&mut self, at: Address) -> Result<Arc<Dataset>> {

@@ -13,9 +13,10 @@ use super::followed::RecentSpace;
 use super::members::MemberInfo;
 use crate::format::superblock::{Superblock, TreeK};
 use crate::format::{Address, Sizes};
+use crate::free_sections::too_large;
 use crate::gate::{Gate, Readers};
 use crate::reader::Reader;
-use crate::space::{Policy, Space, Use};
+use crate::space::{Class, Policy, Space, Use};
 use crate::store::{Commit, Shared, Store};
 use crate::txn::{Publish, PublishOrder};
 use crate::update::Blocks;
@@ -107,6 +108,20 @@ impl Storage {
     /// Returns the size of each range that is free.
     pub(crate) fn free_sections(&self) -> Vec<u64> {
         self.allocator.space.free().map(|(_, _, len)| len).collect()
+    }
+
+    /// Returns the ranges that are free: class, address and bytes.
+    pub(crate) fn free_ranges(&self) -> impl Iterator<Item = (Class, u64, u64)> + '_ {
+        self.allocator.space.free()
+    }
+
+    /// Takes so many bytes at the end of the file, for nothing.
+    pub(crate) fn extend(&mut self, by: u64) -> Result<()> {
+        let space = &mut self.allocator.space;
+        space.extend(by).ok_or_else(|| too_large(space.end(), by))?;
+        self.transaction.store.set_end(self.allocator.space.last_end());
+        self.transaction.is_changed = true;
+        Ok(())
     }
 
     /// Returns whether nobody else sees the file before it is published.

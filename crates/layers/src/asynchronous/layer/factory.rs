@@ -40,6 +40,10 @@ impl LayerFactory for AsyncLayer {
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
         let (threads, bytes) = settings(op.parameters)?;
         let info = op.inner.info()?;
+        if op.inner.is_serial(info.root) {
+            // Its file may be used by threads of the caller only: there is nothing that another thread could do.
+            return Ok(op.inner.clone());
+        }
         let queue = Queue::new(op.inner.clone(), threads, bytes);
         queue.name(info.root, "/");
         let waits = Waits { queue: queue.clone(), is_writable: info.writable };
@@ -50,6 +54,7 @@ impl LayerFactory for AsyncLayer {
             descriptors: info.descriptors,
             handles: Mutex::default(),
             has_no_handles: AtomicBool::new(false),
+            is_serial: AtomicBool::new(false),
         };
         Ok(Arc::new(Observed::new(Arc::new(queued), waits)))
     }
