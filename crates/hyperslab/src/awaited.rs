@@ -1,11 +1,11 @@
-//! Opens and reads that their caller awaits: the `async` layer starts them, and many go on at once.
+//! Opens, reads and writes that their caller awaits: the `async` layer starts them, and many go on at once.
 //!
 //! Without the layer they are run when they are first polled.
 
 use layers::asynchronous::{requests, start};
 use model::properties::Layout;
 use model::{Error, Link, Result, Selection};
-use vol::{Lookup, OpLookup, OpRead};
+use vol::{DatasetInfo, Lookup, OpLookup, OpRead, OpWrite};
 
 use crate::object::Object;
 use crate::{Attribute, Dataset, Group, H5Type};
@@ -63,9 +63,9 @@ impl Dataset {
     /// Returns the error of the storage, and `Conversion` if values do not fit.
     pub async fn read_async<T: H5Type + Send>(&self) -> Result<Vec<T>> {
         let info = self.dataset_info();
-        let is_elsewhere = matches!(info.create.layout, Layout::Virtual(_) | Layout::External(_));
         let is_plain = T::datatype() == info.datatype && T::bytes(&[]).is_some();
-        let Some(mut values) = T::zeroed(self.size()).filter(|_| is_plain && !is_elsewhere) else {
+        let is_background = is_plain && self.moves_in_background(&info);
+        let Some(mut values) = T::zeroed(self.size()).filter(|_| is_background) else {
             return self.read_raw();
         };
         let (dataset, length) = (self.token, T::bytes(&values).map_or(0, <[u8]>::len));
@@ -81,5 +81,30 @@ impl Dataset {
         let bytes = read.await?;
         T::bytes_mut(&mut values).into_iter().for_each(|into| into.copy_from_slice(&bytes));
         Ok(values)
+    }
+
+    /// Writes all elements, in C order, as [`Dataset::write_raw`] does, and ends when the storage has them. Values are copied,
+    /// or converted where they are stored otherwise, and written in the background; those of variable length, references
+    /// and elements of other files and datasets are waited for.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if there are more or fewer values than elements, the error of the storage, and `Conversion` if values
+    /// do not fit.
+    pub async fn write_async<T: H5Type>(&self, values: &[T]) -> Result<()> {
+        let info = self.dataset_info();
+        if !self.moves_in_background(&info) || values.is_empty() || values.len() != self.size() {
+            return self.write_raw(values);
+        }
+        let (dataset, bytes) = (self.token, self.in_file_type(&info, values)?.into_owned());
+        let write = start(&*self.session.container, move |container| {
+            container.dataset_write(&[OpWrite { dataset, selection: &Selection::All, from: &bytes }])
+        });
+        write.await
+    }
+
+    /// Returns whether elements are no more than bytes of this dataset, which another thread may move.
+    fn moves_in_background(&self, info: &DatasetInfo) -> bool {
+        let is_elsewhere = matches!(info.create.layout, Layout::Virtual(_) | Layout::External(_));
+        !is_elsewhere && !self.is_collective() && !info.datatype.has_descriptors()
     }
 }

@@ -96,7 +96,11 @@ impl Dataset {
     }
 
     /// Returns values as the file has them: where they are, if they are so already.
-    fn in_file_type<'v, T: H5Type>(&self, info: &DatasetInfo, values: &'v [T]) -> Result<Cow<'v, [u8]>> {
+    pub(crate) fn in_file_type<'v, T: H5Type>(
+        &self,
+        info: &DatasetInfo,
+        values: &'v [T],
+    ) -> Result<Cow<'v, [u8]>> {
         let memory = T::datatype();
         if let Some(bytes) = T::bytes(values).filter(|_| memory == info.datatype) {
             return Ok(Cow::Borrowed(bytes));

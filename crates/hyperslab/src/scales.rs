@@ -58,6 +58,22 @@ impl Dataset {
 
     /// Attaches a scale to a dimension, after those that are attached. What is no scale yet becomes one.
     ///
+    /// ```
+    /// # fn main() -> hyperslab::Result<()> {
+    /// let file = hyperslab::File::create("memory:scales")?;
+    /// let hours = file.new_dataset_builder().with_data(&[0.0, 6.0, 12.0]).create("hours")?;
+    /// let wind = file.new_dataset::<f32>().shape([3, 40]).create("wind")?;
+    /// hours.make_scale(Some("hours since midnight"))?;
+    /// wind.attach_scale(0, &hours)?;
+    /// wind.set_label(0, "time")?;
+    /// let scales = wind.scales(0)?;
+    /// assert_eq!(scales[0].read_raw::<f64>()?, [0.0, 6.0, 12.0]);
+    /// assert_eq!(scales[0].scale_name()?.as_deref(), Some("hours since midnight"));
+    /// assert!(wind.is_attached(0, &hours)? && wind.scales(1)?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// A scale has no scales itself, it is a dataset of the same container, and the dimension exists.

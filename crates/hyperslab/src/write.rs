@@ -120,17 +120,6 @@ impl Dataset {
         vol::call::<native::OverwriteInPlace>(&*self.session.container, &choice)
     }
 
-    /// Shows what was written since: by another program in a file that was opened with SWMR, or through another handle.
-    pub fn refresh(&self) -> Result<()> {
-        match self.session.container.object_refresh(self.token) {
-            Err(error) if error.kind() != model::Kind::Unsupported => Err(error),
-            _ => self.change_info(|info| {
-                *info = self.session.container.dataset_info(self.token)?;
-                Ok(())
-            }),
-        }
-    }
-
     /// Commits all changes of the file so far, those of this dataset among them.
     pub fn flush(&self) -> Result<()> {
         self.session.container.commit(self.session.access.durability)

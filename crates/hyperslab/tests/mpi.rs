@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use common::{Scratch, others_agree, rows, together};
 use hyperslab::parallel::{Comm, Mpi};
-use hyperslab::{File, FileAccess, Kind, Result};
+use hyperslab::{File, FileAccess, Kind, Result, registry};
+use hyperslab_server::{Auth, Config, Server};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// What a process is to do, when `mpirun` started it: a task, a number and a file.
@@ -41,7 +42,7 @@ fn main() {
         match parts[0] {
             "random" => random::program(&comm, &scratch, number).expect("the program ends well"),
             "features" => features::program(&comm, &scratch).expect("the program ends well"),
-            "cluster" => features::own_program(&comm, &scratch).expect("the program ends well"),
+            "cluster" | "served" => features::own_program(&comm, &scratch).expect("the program ends well"),
             "theirs" => theirs::change(&comm, &scratch).expect("the program ends well"),
             _ => killed(comm, &scratch, number),
         }
@@ -54,6 +55,8 @@ fn main() {
         Trial::test("everything_is_written_by_four_processes", || check_features(4)),
         Trial::test("everything_is_written_to_a_cluster_by_two_processes", || check_cluster(2)),
         Trial::test("everything_is_written_to_a_cluster_by_four_processes", || check_cluster(4)),
+        Trial::test("everything_is_written_to_a_server_by_two_processes", || check_served(2)),
+        Trial::test("everything_is_written_to_a_server_by_four_processes", || check_served(4)),
         Trial::test("a_file_that_libhdf5_wrote_in_parallel_is_changed_in_parallel", check_theirs),
         Trial::test("a_process_that_is_killed_leaves_the_last_commit", check_killed),
     ];
@@ -108,17 +111,36 @@ fn check_cluster(processes: usize) -> std::result::Result<(), Failed> {
     };
     let location = format!("object+rados:p3/mpi-{processes}-{}?conf={conf}", std::process::id());
     if run_well(processes, &format!("cluster 0 {location}"))? {
-        let file = File::open(&location)?;
-        for name in ["contiguous", "chunked"] {
-            let values = file.dataset(name)?.read_raw::<i32>()?;
-            // The last columns are no one's where the number of ranks does not divide that of the columns.
-            assert!(
-                values.iter().enumerate().all(|(n, value)| *value == -(n as i32) || n % 30 >= 28),
-                "{name}"
-            );
-        }
-        assert_eq!(file.dataset("names")?.read_raw::<String>()?.len(), processes);
+        check_written(&location, processes)?;
     }
+    Ok(())
+}
+
+/// Every process has a connection of its own to a server in this one, which keeps containers on keys.
+fn check_served(processes: usize) -> std::result::Result<(), Failed> {
+    for stack in ["object:", "iod:"] {
+        let folder = testkit::Folder::new("served");
+        let (stack, local) = (Some(stack.to_owned()), Config::local(registry(), folder.path()));
+        let server = Server::start(&Config { auth: Auth::Off, stack, ..local })?;
+        let location = server.location(&format!("ranks-{processes}"));
+        if run_well(processes, &format!("served 0 {location}"))? {
+            check_written(&location, processes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads what the program of all features wrote.
+fn check_written(location: &str, processes: usize) -> Result<()> {
+    let file = File::open(location)?;
+    for name in ["contiguous", "chunked"] {
+        let values = file.dataset(name)?.read_raw::<i32>()?;
+        // The last columns are no one's where the number of ranks does not divide that of the columns.
+        assert!(values.iter().enumerate().all(|(n, value)| *value == -(n as i32) || n % 30 >= 28), "{name}");
+    }
+    assert_eq!(file.dataset("names")?.read_raw::<String>()?.len(), processes);
+    assert_eq!(file.group("soft")?.attr("text")?.read_string()?, "of all");
+    assert_eq!(file.dataset("grown and deflated")?.shape(), [14]);
     Ok(())
 }
 

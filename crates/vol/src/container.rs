@@ -10,7 +10,8 @@ use crate::{
     AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, Collective, ContainerInfo, DatasetInfo, Durability,
     FollowedLink, GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate,
     OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy,
-    OpPlacement, OpRead, OpWrite, Page, Pipeline, Placement, StorageFinding, StorageInfo, StoredBlock,
+    OpPlacement, OpRead, OpWrite, Page, Pipeline, Placement, Posting, StorageFinding, StorageInfo,
+    StoredBlock,
 };
 
 macro_rules! operations {
@@ -59,6 +60,12 @@ macro_rules! operations {
             fn pipeline(&self) -> Option<&dyn Pipeline> {
                 None
             }
+
+            /// Begins writes that borrow their buffers until they are flushed; `None` where a write that waits must be copied, or
+            /// none waits. A caller writes at once then.
+            fn posting<'c, 'b: 'c>(&'c self) -> Option<Box<dyn Posting<'b> + 'c>> {
+                None
+            }
         }
 
         /// A container that forwards every operation to another, except those it writes itself.
@@ -89,6 +96,10 @@ macro_rules! operations {
             fn pipeline(&self) -> Option<&dyn Pipeline> {
                 None
             }
+            #[doc = "Returns `None`: a layer does not see writes that wait below it, so that all are made at once."]
+            fn posting<'c, 'b: 'c>(&'c self) -> Option<Box<dyn Posting<'b> + 'c>> {
+                None
+            }
         }
 
         #[deny(clippy::missing_trait_methods)]
@@ -110,6 +121,9 @@ macro_rules! operations {
             }
             fn pipeline(&self) -> Option<&dyn Pipeline> {
                 Layer::pipeline(self)
+            }
+            fn posting<'c, 'b: 'c>(&'c self) -> Option<Box<dyn Posting<'b> + 'c>> {
+                Layer::posting(self)
             }
         }
 

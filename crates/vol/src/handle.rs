@@ -11,7 +11,8 @@ use model::{Budget, Error, Result};
 use system::sync::RwLock;
 
 use crate::{
-    Container, FileAccess, FollowedLink, LinkClasses, LinkContext, OpLookup, Operation, Pipeline, Resolver,
+    Container, FileAccess, FollowedLink, LinkClasses, LinkContext, OpLookup, Operation, Pipeline, Posting,
+    Resolver,
 };
 
 /// Called with the error of a container that could not be closed when its last handle was dropped.
@@ -171,6 +172,16 @@ impl Handle {
         self.link_classes.follow(LinkContext { container: self, location, resolver }, op)
     }
 
+    /// Begins writes that wait, for who may change something.
+    pub(crate) fn open_posting<'c, 'b: 'c>(&'c self) -> Option<Box<dyn Posting<'b> + 'c>> {
+        if self.generation != system::process::generation() {
+            return None;
+        }
+        let posting = self.inner.posting()?;
+        self.is_dirty.store(true, Ordering::Relaxed);
+        Some(posting)
+    }
+
     /// Returns the pipeline, for who may change something with it.
     pub(crate) fn open_pipeline(&self) -> Option<&dyn Pipeline> {
         if self.generation != system::process::generation() {
@@ -246,6 +257,9 @@ macro_rules! handled {
             }
             fn pipeline(&self) -> Option<&dyn Pipeline> {
                 self.open_pipeline()
+            }
+            fn posting<'c, 'b: 'c>(&'c self) -> Option<Box<dyn $crate::Posting<'b> + 'c>> {
+                self.open_posting()
             }
         }
     };

@@ -125,6 +125,9 @@ macro_rules! observed {
             fn pipeline(&self) -> Option<&dyn Pipeline> {
                 self.observer().pipeline()
             }
+            fn posting<'c, 'b: 'c>(&'c self) -> Option<Box<dyn $crate::Posting<'b> + 'c>> {
+                None
+            }
         }
     };
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{CharacterSet, Dataspace, Datatype, Kind, Result};
 
-use crate::{Collective, Container, ContainerInfo, Durability, Layer, OpAttributeCreate, Pipeline};
+use crate::{Collective, Container, ContainerInfo, Durability, Layer, OpAttributeCreate, Pipeline, Posting};
 
 /// The attribute of the root group that says that a copy to the container did not finish.
 const UNFINISHED: &str = "HYPERSLAB_UNFINISHED";
@@ -70,6 +70,10 @@ impl Layer for Unfinished {
 
     fn pipeline(&self) -> Option<&dyn Pipeline> {
         self.0.pipeline()
+    }
+
+    fn posting<'c, 'b: 'c>(&'c self) -> Option<Box<dyn Posting<'b> + 'c>> {
+        self.0.posting()
     }
 
     fn info(&self) -> Result<Arc<ContainerInfo>> {

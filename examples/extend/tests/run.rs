@@ -32,3 +32,8 @@ fn a_class_of_links_of_the_program() {
 fn a_layer_of_the_program() {
     run(env!("CARGO_BIN_EXE_layer"));
 }
+
+#[test]
+fn a_storage_engine_of_the_program() {
+    run(env!("CARGO_BIN_EXE_engine"));
+}

@@ -93,9 +93,8 @@ impl LogContainer {
             let source = state.arena.keep(Arc::new(buffer));
             let mut at = 0;
             for piece in batch {
-                if let Some(logged) = state.logged_mut(dataset) {
-                    logged.add_request(ElementRun { at, source, ..piece });
-                }
+                let request = ElementRun { at, source, ..piece };
+                state.noted += state.logged_mut(dataset).map_or(0, |logged| logged.add_request(request));
                 at += piece.len * size;
             }
             if state.arena.bytes() >= MOVED_BYTES {

@@ -340,6 +340,10 @@ impl Layer for LogContainer {
         self.values_of_all().reference_put(kind, references)
     }
 
+    fn posting<'c, 'b: 'c>(&'c self) -> Option<Box<dyn Posting<'b> + 'c>> {
+        Some(Box::new(self.posting()))
+    }
+
     fn collective(&self) -> Option<&dyn Collective> {
         (!self.shared.is_alone()).then_some(self)
     }

@@ -279,7 +279,7 @@ impl LogState {
             while start < piece.end() {
                 let len = (piece.end() - start).min(elements_max);
                 let (source, at) = self.arena.copy(&values[..(len * logged.size) as usize]);
-                logged.add_request(ElementRun { start, len, at, source });
+                self.noted += logged.add_request(ElementRun { start, len, at, source });
                 start += len;
             }
         }

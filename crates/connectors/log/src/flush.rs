@@ -277,5 +277,6 @@ impl LogState {
             }
         }
         self.arena.clear();
+        self.noted = 0;
     }
 }

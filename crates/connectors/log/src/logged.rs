@@ -133,13 +133,14 @@ impl Logged {
         self.index.clear();
     }
 
-    /// Puts what waits in order.
-    pub(crate) fn absorb(&mut self) {
-        if let Some(new) = self.requests.get(self.absorbed..).filter(|new| !new.is_empty()) {
-            let list = without_overlaps(new, self.size).into_owned();
-            self.recent.push(list, self.size);
-            self.absorbed = self.requests.len();
-        }
+    /// Puts what waits in order. Returns how many more runs are held for that.
+    pub(crate) fn absorb(&mut self) -> u64 {
+        let Some(new) = self.requests.get(self.absorbed..).filter(|new| !new.is_empty()) else { return 0 };
+        let list = without_overlaps(new, self.size).into_owned();
+        let runs = list.len() as u64;
+        self.recent.push(list, self.size);
+        self.absorbed = self.requests.len();
+        runs
     }
 
     /// Notes where the bytes of an entry of `elements` are. Returns the source of its pieces.

@@ -32,6 +32,9 @@ pub(crate) struct ElementRun {
     pub(crate) source: u32,
 }
 
+/// Bytes that a run takes in memory while it waits.
+pub(crate) const RUN_BYTES: u64 = size_of::<ElementRun>() as u64;
+
 impl ElementRun {
     pub(crate) fn end(&self) -> u64 {
         self.start + self.len

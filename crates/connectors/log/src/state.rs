@@ -15,6 +15,7 @@ use crate::arena::Arena;
 use crate::logged::{Logged, SharedLists};
 use crate::logs::Logs;
 use crate::merged::Merged;
+use crate::pieces::RUN_BYTES;
 use crate::pipeline;
 use crate::subfiles::Subfiles;
 use crate::table::{self, Entry, Table, TableVersion};
@@ -50,7 +51,7 @@ pub(crate) struct Settings {
     pub(crate) version: TableVersion,
     /// Files next to the file that logs go to; 0: they go to the file itself.
     pub(crate) subfiles: u32,
-    /// Bytes that may wait.
+    /// Bytes that may wait, with those that say where they go.
     pub(crate) buffer_bytes_max: u64,
     pub(crate) when_full: WhenFull,
     /// Other processes have the file open too, and the cores with it.
@@ -76,6 +77,8 @@ pub(crate) enum KnownDataset {
 pub(crate) struct LogState {
     pub(crate) known: HashMap<Token, KnownDataset, Spread>,
     pub(crate) arena: Arena,
+    /// Runs that are noted for what waits, of all datasets.
+    pub(crate) noted: u64,
     pub(crate) logs: Logs,
     /// The table of all flushes before the last close.
     pub(crate) merged: Option<Merged>,
@@ -162,6 +165,18 @@ impl LogState {
         }
     }
 
+    /// Returns the bytes that wait, with those that say where they go.
+    #[inline]
+    pub(crate) fn waiting_bytes(&self) -> u64 {
+        self.arena.bytes() + self.noted * RUN_BYTES
+    }
+
+    /// Returns the bytes that would wait with a write of so many bytes, which are noted as so many runs.
+    #[inline]
+    pub(crate) fn waiting_with(&self, bytes: u64, runs: u64) -> u64 {
+        self.waiting_bytes().saturating_add(bytes).saturating_add(runs.saturating_mul(RUN_BYTES))
+    }
+
     fn is_ready(&self, dataset: Token) -> bool {
         self.logged(dataset).is_none_or(|logged| {
             logged.broken.is_none()
@@ -179,7 +194,7 @@ impl LogState {
         }
         self.decode_tables(&shared.file, &shared.limits)?;
         let Some(KnownDataset::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
-        logged.absorb();
+        self.noted += logged.absorb();
         let mut attached = Ok(());
         if let Some(merged) = self.merged.as_ref().filter(|_| !logged.is_loaded) {
             let entries = merged.entries_of(logged.id, &shared.file, &shared.limits)?;

@@ -30,20 +30,26 @@ impl Logged {
         }
     }
 
-    /// Notes elements whose bytes begin at `at` of a source.
-    fn note(&mut self, runs: Runs, source: u32, mut at: u64) {
+    /// Notes elements whose bytes begin at `at` of a source. Returns how many more runs are noted.
+    fn note(&mut self, runs: Runs, source: u32, mut at: u64) -> u64 {
+        let mut added = 0;
         for run in runs {
-            self.add_request(ElementRun { start: run.offset, len: run.len, at, source });
+            added += self.add_request(ElementRun { start: run.offset, len: run.len, at, source });
             at += run.len * self.size;
         }
+        added
     }
 
-    pub(crate) fn add_request(&mut self, piece: ElementRun) {
+    /// Notes a run. Returns how many more there are: 0 where it goes on where the last one ends.
+    #[inline]
+    pub(crate) fn add_request(&mut self, piece: ElementRun) -> u64 {
+        let before = self.requests.len();
         // What a caller has put in order already does not grow any more.
-        match self.absorbed == self.requests.len() {
+        match self.absorbed == before {
             true => self.requests.push(piece),
             false => push(&mut self.requests, piece, self.size),
         }
+        (self.requests.len() - before) as u64
     }
 }
 
@@ -61,7 +67,7 @@ impl LogState {
     /// Copies elements that are one run each and find space; `false` where they do not, or are not.
     fn append_runs(&mut self, writes: &[OpWrite<'_>], settings: &Settings, is_alone: bool) -> bool {
         let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
-        if self.arena.bytes().saturating_add(bytes) > settings.buffer_bytes_max {
+        if self.waiting_with(bytes, writes.len() as u64) > settings.buffer_bytes_max {
             return false;
         }
         if let [write] = writes {
@@ -78,16 +84,35 @@ impl LogState {
         let Some(KnownDataset::Logged(logged)) = self.known.get_mut(&write.dataset) else { return false };
         let Some(run) = logged.run_of(write, is_alone) else { return false };
         let (source, at) = self.arena.copy(write.from);
-        logged.add_request(ElementRun { start: run.offset, len: run.len, at, source });
+        self.noted += logged.add_request(ElementRun { start: run.offset, len: run.len, at, source });
         true
     }
 }
 
 impl Shared {
+    /// Returns whether more would wait than may with `bytes` more, and with these runs, of at most so many elements.
+    pub(crate) fn is_over_limit<'a>(
+        &self,
+        state: &LogState,
+        (bytes, elements_max): (u64, u64),
+        runs: impl IntoIterator<Item = &'a Option<Runs>>,
+    ) -> bool {
+        let is_over = |runs| state.waiting_with(bytes, runs) > self.settings.buffer_bytes_max;
+        // A run has an element or more: they are only counted where that does not say enough.
+        let count = || runs.into_iter().flatten().map(|runs| runs.clone().count() as u64).sum();
+        is_over(elements_max) && is_over(count())
+    }
+
+    /// Returns whether what is too much for the buffer may go to the file without a call of the user: a flush needs all
+    /// processes.
+    pub(crate) fn may_flush_by_itself(&self) -> bool {
+        self.settings.when_full != WhenFull::Fail && self.is_alone()
+    }
+
     /// Returns an error where more would wait than may.
-    fn full(&self, state: &LogState, bytes: u64) -> Error {
+    pub(crate) fn full(&self, waiting: u64, bytes: u64) -> Error {
         Error::limit("buffer elements until a flush")
-            .with("waiting", state.arena.bytes())
+            .with("waiting", waiting)
             .with("bytes", bytes)
             .with("limit", self.settings.buffer_bytes_max)
             .with("remedy", "flush, or allow more")
@@ -98,9 +123,8 @@ impl Shared {
 enum WriteTargets {
     /// Not what this one is.
     Missing(Token),
-    /// Runs of the only write; `None` where the inner container takes it, or there is nothing to take.
-    One(Option<Runs>),
-    Many(Vec<Option<Runs>>),
+    /// Runs of each write; `None` where the inner container takes it, or there is nothing to take.
+    Known(Vec<Option<Runs>>),
 }
 
 impl LogContainer {
@@ -119,15 +143,14 @@ impl LogContainer {
                     self.know(dataset)?;
                 }
                 WriteTargets::Missing(dataset) => return Err(unknown(dataset)),
-                WriteTargets::One(runs) => return self.append(&mut state, writes, std::iter::once(runs)),
-                WriteTargets::Many(runs) => return self.append(&mut state, writes, runs.into_iter()),
+                WriteTargets::Known(runs) => return self.append(&mut state, writes, runs),
             }
         }
     }
 
     fn plan_all(&self, state: &LogState, writes: &[OpWrite<'_>]) -> Result<WriteTargets> {
         let is_alone = self.shared().is_alone();
-        let mut many = Vec::new();
+        let mut found = Vec::with_capacity(writes.len());
         for write in writes {
             let runs = match state.known.get(&write.dataset) {
                 Some(KnownDataset::Logged(logged)) => {
@@ -137,31 +160,22 @@ impl LogContainer {
                 Some(KnownDataset::Plain) => None,
                 None => return Ok(WriteTargets::Missing(write.dataset)),
             };
-            if writes.len() == 1 {
-                return Ok(WriteTargets::One(runs));
-            }
-            many.push(runs);
+            found.push(runs);
         }
-        Ok(WriteTargets::Many(many))
+        Ok(WriteTargets::Known(found))
     }
 
     /// Copies elements, or flushes where too many wait.
-    fn append(
-        &self,
-        state: &mut LogState,
-        writes: &[OpWrite<'_>],
-        runs: impl Iterator<Item = Option<Runs>>,
-    ) -> Result<()> {
-        let settings = &self.shared().settings;
+    fn append(&self, state: &mut LogState, writes: &[OpWrite<'_>], runs: Vec<Option<Runs>>) -> Result<()> {
         let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
-        if state.arena.bytes().saturating_add(bytes) > settings.buffer_bytes_max {
+        if self.shared().is_over_limit(state, (bytes, bytes), &runs) {
             return self.write_over_limit(state, writes);
         }
         for (write, runs) in writes.iter().zip(runs).filter(|(write, _)| !write.from.is_empty()) {
             match (state.known.get_mut(&write.dataset), runs) {
                 (Some(KnownDataset::Logged(logged)), Some(runs)) => {
                     let (source, at) = state.arena.copy(write.from);
-                    logged.note(runs, source, at);
+                    state.noted += logged.note(runs, source, at);
                 }
                 _ => self.inner().dataset_write(std::slice::from_ref(write))?,
             }
@@ -172,9 +186,9 @@ impl LogContainer {
     /// Writes what the buffer has no space for: to the file at once, or not at all.
     fn write_over_limit(&self, state: &mut LogState, writes: &[OpWrite<'_>]) -> Result<()> {
         let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
-        match self.shared().settings.when_full == WhenFull::Fail || !self.shared().is_alone() {
-            true => Err(self.shared().full(state, bytes)),
-            false => self.write_through(state, writes),
+        match self.shared().may_flush_by_itself() {
+            true => self.write_through(state, writes),
+            false => Err(self.shared().full(state.waiting_bytes(), bytes)),
         }
     }
 
@@ -207,13 +221,14 @@ impl LogContainer {
         let mut state = shared.write();
         let logged = state.logged(dataset).ok_or_else(|| unknown(dataset))?;
         let runs = logged.plan(selection, len, shared.is_alone())?;
-        if state.arena.bytes().saturating_add(len as u64) > shared.settings.buffer_bytes_max {
+        if shared.is_over_limit(&state, (len as u64, len as u64), [&runs]) {
             let write = OpWrite { dataset, selection, from: (*given).as_ref() };
             return self.write_over_limit(&mut state, &[write]);
         }
         if let Some(runs) = runs.filter(|_| len > 0) {
             let source = state.arena.keep(given);
-            state.logged_mut(dataset).into_iter().for_each(|logged| logged.note(runs.clone(), source, 0));
+            let noted = state.logged_mut(dataset).map_or(0, |logged| logged.note(runs, source, 0));
+            state.noted += noted;
         }
         Ok(())
     }

@@ -41,6 +41,7 @@ fn main() {
             "silent" => silent(&*comm, path),
             "subfiled" => programs::subfiled(comm, path),
             "strings" => programs::strings(comm, path),
+            "references" => programs::references(comm, path),
             "merged" => programs::merged(&comm, path),
             kind => killed(comm, path, kind, number),
         };
@@ -53,6 +54,8 @@ fn main() {
         ("subfiles_of_four_processes_read_back", || check_program("subfiled", 4)),
         ("strings_of_two_processes_read_back", || check_program("strings", 2)),
         ("strings_of_four_processes_read_back", || check_program("strings", 4)),
+        ("references_of_two_processes_read_back", || check_program("references", 2)),
+        ("references_of_four_processes_read_back", || check_program("references", 4)),
         ("tables_that_two_processes_merged_are_read_by_dataset", || check_program("merged", 2)),
         ("tables_that_four_processes_merged_are_read_by_dataset", || check_program("merged", 4)),
         ("a_process_that_keeps_silent_fails_the_others", check_silent),

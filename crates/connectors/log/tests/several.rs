@@ -194,6 +194,20 @@ fn strings_of_several_writers_are_read_by_all_and_by_plain_programs() {
 }
 
 #[test]
+fn references_of_several_writers_are_read_by_all_and_by_plain_programs() {
+    for ranks in [2, 4] {
+        let folder = Folder::new("log");
+        let path = folder.at("references.h5");
+        on_threads(ranks, |member| programs::references(member, &path));
+        let native = native::NativeConnector;
+        let c = vol::Connector::open(&native, &ContainerOpen::new(&path, &FileAccess::read())).unwrap();
+        programs::check_references(&*c, ranks as u64);
+        let c = open(&path, &FileAccess::read()).unwrap();
+        programs::check_references(&*c, ranks as u64);
+    }
+}
+
+#[test]
 fn tables_that_several_writers_merge_twice_lead_to_the_newest_elements() {
     for ranks in [1, 2, 3, 4] {
         let folder = Folder::new("log");

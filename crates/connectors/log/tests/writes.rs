@@ -257,7 +257,7 @@ fn a_compact_log_has_no_overwritten_bytes_and_their_space_is_used_again() {
 fn buffers_that_are_given_away_count_towards_the_limit() {
     let folder = Folder::new("log");
     let access = FileAccess {
-        write_buffer_bytes: Some(100),
+        write_buffer_bytes: Some(120),
         write_buffer_full: WhenFull::Fail,
         ..FileAccess::write()
     };
@@ -286,6 +286,81 @@ fn buffers_that_are_given_away_count_towards_the_limit() {
         })
         .collect();
     assert_eq!(get(&*c, data, &Selection::All).unwrap(), wanted);
+}
+
+/// Four bytes are noted with 32 that say where they go: both wait.
+#[test]
+fn what_notes_requests_counts_towards_the_limit() {
+    const LIMIT: u64 = 100_000;
+    let folder = Folder::new("log");
+    let access = FileAccess {
+        write_buffer_bytes: Some(LIMIT),
+        write_buffer_full: WhenFull::Fail,
+        ..FileAccess::write()
+    };
+    let c = create(&folder.at("fail.h5"), &access);
+    let data = ints(&*c, "d", &[100_000]);
+    let put_alone = |n: u64| put(&*c, data, &block(n * 2, 1), &[5]);
+    let waiting = (0..50_000).take_while(|n| put_alone(*n).is_ok()).count() as u64;
+    assert_eq!(waiting, LIMIT / (4 + 32));
+    assert_eq!(put_alone(waiting).unwrap_err().kind(), Kind::Limit);
+    // Many runs of one write count like many writes.
+    let comb = |count| Selection::hyperslab(&[0], &[2], &[count], &[1]).unwrap();
+    c.commit(Durability::None).unwrap();
+    let error = put(&*c, data, &comb(waiting + 1), &vec![6; waiting as usize + 1]).unwrap_err();
+    assert_eq!(error.kind(), Kind::Limit);
+    put(&*c, data, &comb(waiting), &vec![6; waiting as usize]).unwrap();
+    let error = c.write_owned(data, &block(50_000, 100), to_bytes(&[7; 100])).unwrap_err();
+    assert_eq!(error.kind(), Kind::Limit);
+    c.commit(Durability::None).unwrap();
+    // Requests that follow each other are one run.
+    (0..10_000).for_each(|n| put(&*c, data, &block(n, 1), &[8]).unwrap());
+    assert_eq!(get(&*c, data, &block(9_999, 2)).unwrap(), [8, 0]);
+}
+
+/// What a caller reads before a flush is put in order for that, which takes memory too.
+#[test]
+fn what_waits_in_order_counts_as_well() {
+    let folder = Folder::new("log");
+    let access = FileAccess {
+        write_buffer_bytes: Some(100_000),
+        write_buffer_full: WhenFull::Fail,
+        ..FileAccess::write()
+    };
+    let c = create(&folder.at("ordered.h5"), &access);
+    let data = ints(&*c, "d", &[100_000]);
+    let put_alone = |n: u64| put(&*c, data, &block(n * 2, 1), &[5]);
+    (0..1000).for_each(|n| put_alone(n).unwrap());
+    assert_eq!(get(&*c, data, &block(0, 2)).unwrap(), [5, 0]);
+    let more = (1000..50_000).take_while(|n| put_alone(*n).is_ok()).count() as u64;
+    assert_eq!(more, (100_000 - 1000 * (4 + 32 + 32)) / (4 + 32));
+}
+
+#[test]
+fn postings_count_what_they_hold_themselves() {
+    let folder = Folder::new("log");
+    let access = FileAccess {
+        write_buffer_bytes: Some(10_000),
+        write_buffer_full: WhenFull::Fail,
+        ..FileAccess::write()
+    };
+    let c = create(&folder.at("posted.h5"), &access);
+    let data = ints(&*c, "d", &[100_000]);
+    let (four, large) = (to_bytes(&[5]), to_bytes(&[6; 10_000]));
+    let mut posting = c.posting();
+    posting.write(data, &block(50_000, 10_000), &large).unwrap();
+    let mut post = |n: u64| posting.write(data, &block(n * 2, 1), &four);
+    let posted = (0..5000).take_while(|n| post(*n).is_ok()).count();
+    // Of what is borrowed, the address and the note.
+    assert_eq!(posted, (10_000 - 16 - 32) / (4 + 32));
+    assert_eq!(post(0).unwrap_err().kind(), Kind::Limit);
+    // What waits in the container leaves less for postings.
+    assert!(posting.write_copied(data, &block(0, 1), &four).is_err());
+    posting.flush(Durability::None).unwrap();
+    put(&*c, data, &block(1, 1000), &[9; 1000]).unwrap();
+    let mut posting = c.posting();
+    let left = (0..5000).take_while(|n| posting.write_copied(data, &block(n * 2, 1), &four).is_ok()).count();
+    assert_eq!(left, (10_000 - 4000 - 32) / (4 + 32));
 }
 
 #[test]

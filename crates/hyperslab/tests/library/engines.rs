@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hyperslab::extend::storage::{
-    ContainerId, ContainerLocation, Engine, Error, Mode, ObjectId, Pool, Store, dkeys_with_prefix, memory,
-    strict,
+    ContainerId, ContainerLocation, Engine, Error, Mode, ObjectId, Pool, Store, counted::Counted,
+    dkeys_with_prefix, memory, strict,
 };
 use hyperslab::extend::{Registry, register_engine};
 use hyperslab::extensions::{ObjectClassOf, SetObjectClass};
@@ -279,4 +279,37 @@ fn containers_of_older_programs_keep_their_empty_keys() -> Result<()> {
     assert!(map.delete(&String::new())?);
     assert_eq!(map.get::<_, u64>(&String::new())?, None);
     file.close()
+}
+
+/// Two engines over one pool are two processes: what one caches, the other does not see.
+#[test]
+fn groups_maps_and_attributes_show_what_others_committed_after_a_refresh() -> Result<()> {
+    let pool = strict::pool();
+    let [one, other] = [pool.clone(), pool].map(|pool| with_engine(Arc::new(Counted::new(pool))));
+    let ours = created(&one, "object+mine:run")?;
+    fill(&ours)?;
+    ours.flush()?;
+    let theirs = File::open_in(&other, "object+mine:run", &FileAccess::write())?;
+    check(&theirs)?;
+    let (group, map, data) = (theirs.group("ordered")?, theirs.map("map")?, theirs.dataset("data")?);
+    ours.group("ordered")?.create_group("b")?;
+    ours.group("ordered")?.set_attr("m", "changed".to_owned())?;
+    ours.group("ordered")?.unlink("z")?;
+    ours.map("map")?.put(&"new".to_owned(), &1u64)?;
+    ours.dataset("data")?.write_slice(&Array1::from_elem(10, -1), s![0..10])?;
+    ours.flush()?;
+    group.refresh()?;
+    assert_eq!(group.member_names()?, ["a", "b", "m"]);
+    assert_eq!(group.member_names_by(Index::CreationOrder, Order::Increasing)?, ["a", "m", "b"]);
+    assert_eq!(group.attr("m")?.read_string()?, "changed");
+    map.refresh()?;
+    assert_eq!((map.len()?, map.get::<_, u64>(&"new".to_owned())?), (4, Some(1)));
+    theirs.object("data")?.refresh()?;
+    assert_eq!(data.read_raw::<i32>()?[8..12], [-1, -1, 10, 11]);
+    ours.unlink("map")?;
+    ours.flush()?;
+    assert_eq!(map.refresh().unwrap_err().kind(), Kind::NotFound);
+    // Where nothing is cached, there is nothing to do.
+    let file = File::create("memory:refreshed")?;
+    file.create_group("group")?.refresh()
 }

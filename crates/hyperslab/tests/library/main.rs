@@ -1,5 +1,7 @@
 //! Tests of what a user of the crate calls, one module for each subject. One program: linking takes longer than running.
 
+mod awaited;
+mod costs;
 mod driver_stacks;
 mod drivers;
 mod dropped;
@@ -12,6 +14,7 @@ mod maps;
 mod member_files;
 mod metno;
 mod pinned;
+mod posted;
 mod reference_kinds;
 mod refused;
 mod remote_requests;

@@ -41,6 +41,37 @@ fn strings_and_numbers_of_ranks_go_to_one_log() {
     }
 }
 
+/// Each posts every n-th block of a dataset and its text, and flushes with the others.
+#[test]
+fn ranks_post_writes_and_flush_them_together() {
+    for (ranks, prefix) in [(2, "log"), (4, "log+sub2")] {
+        let scratch = Scratch::new(&format!("log-posted-{prefix}-{ranks}"));
+        let place = location(prefix, &scratch);
+        let write = |comm: std::sync::Arc<dyn hyperslab::parallel::Comm>| -> Result<()> {
+            let rank = comm.rank() as u64;
+            let (create, access) = (FileCreate::default(), FileAccess::write());
+            let file = File::create_parallel_with(comm, &place, &create, &access, true)?;
+            let numbers = file.new_dataset::<i32>().shape(ranks * 1000).create("numbers")?;
+            let text = together(&file.new_dataset::<String>().shape(ranks).create("text")?);
+            let (own, word) = ([rank as i32 + 1; 10], [format!("rank {rank}")]);
+            let mut posting = file.posting();
+            for block in (rank..100 * ranks as u64).step_by(ranks) {
+                numbers.post(&mut posting, &Selection::block(&[block * 10], &[10])?, &own)?;
+            }
+            text.post(&mut posting, &Selection::block(&[rank], &[1])?, &word)?;
+            posting.flush()?;
+            assert_eq!(numbers.read_selection::<i32>(&Selection::block(&[10 * rank], &[10])?)?, own);
+            file.close()
+        };
+        on_ranks(ranks, |comm| write(comm).unwrap());
+        let file = File::open_with(&place, &FileAccess::read()).unwrap();
+        let numbers = file.dataset("numbers").unwrap().read_raw::<i32>().unwrap();
+        assert!(numbers.iter().enumerate().all(|(n, value)| *value as usize == n / 10 % ranks + 1));
+        assert_eq!(file.dataset("text").unwrap().read_raw::<String>().unwrap()[1], "rank 1");
+        std::fs::remove_dir_all(format!("{}.subfiles", scratch.path().display())).ok();
+    }
+}
+
 #[test]
 fn a_plain_file_that_ranks_open_as_a_log_passes_through() {
     let scratch = Scratch::new("log-plain");

@@ -83,6 +83,9 @@ macro_rules! remote {
             fn pipeline(&self) -> Option<&dyn vol::Pipeline> {
                 None
             }
+            fn posting<'c, 'b: 'c>(&'c self) -> Option<Box<dyn vol::Posting<'b> + 'c>> {
+                None
+            }
         }
 
         /// Runs an operation that a [`Client`] sent, on the container it is meant for.

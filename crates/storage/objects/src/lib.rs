@@ -17,11 +17,12 @@
 //! brings along engines of his own as [`Engine`]s.
 //!
 //! Engines: [`embedded::pool`] (a folder, one process at a time), `rados::pool` (a pool of a Ceph cluster, any number
-//! of processes; with the feature `rados`), [`memory::pool`] and [`strict::pool`] (for tests).
+//! of processes; with the feature `rados`), [`memory::pool`] and [`strict::pool`] (for tests). [`counted`] counts requests.
 
 mod bytes;
 mod check;
 mod class;
+pub mod counted;
 pub mod embedded;
 mod engine;
 mod error;

@@ -12,6 +12,7 @@ super::suite! { "maps":
     |c| c.maps => map_is_an_object_of_its_own_kind, set_values_are_got, missing_key_is_none, set_value_replaces,
         deleted_key_is_gone, map_counts_its_pairs, keys_are_listed_in_pages, map_survives_reopening,
         key_of_a_wrong_size_is_refused, value_of_a_wrong_size_is_refused, keys_of_text_have_any_length,
+        keys_of_sequences_have_any_length,
         keys_with_references_are_refused, map_info_tells_its_types, map_under_a_used_name_is_refused,
         a_thousand_pairs_are_kept, keys_are_listed_after_a_key_that_is_gone, new_keys_are_listed_where_they_belong,
         a_key_that_comes_twice_has_its_last_value_and_leaves_nothing;
@@ -215,6 +216,22 @@ fn keys_of_text_have_any_length(s: &Subject) -> Result<()> {
         same(c.map_get(map, &[key.as_bytes()])?, [Some(one.clone())])?;
     }
     same(c.map_info(map)?.count, 4)
+}
+
+fn keys_of_sequences_have_any_length(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = made(&c, Datatype::var_sequence(int()), int())?;
+    let keys = [&[7][..], &[7, 8], &[], &[0; 100]].map(to_bytes);
+    for (key, value) in keys.iter().zip(0..) {
+        c.map_put(map, &[(key, &to_bytes(&[value]))])?;
+    }
+    let asked: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    same(c.map_get(map, &asked)?, (0..4).map(|value| Some(to_bytes(&[value]))).collect::<Vec<_>>())?;
+    let mut sorted = keys.to_vec();
+    sorted.sort_unstable();
+    same(c.map_keys(map, None, 10)?.entries, sorted)?;
+    same(c.map_delete(map, &keys[1])?, true)?;
+    same((c.map_info(map)?.count, c.map_get(map, &[&keys[1]])?), (3, vec![None]))
 }
 
 fn keys_with_references_are_refused(s: &Subject) -> Result<()> {

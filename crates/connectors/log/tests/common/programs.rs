@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use comm::Comm;
 use hyperslab_log::LogContainer;
+use model::datatype::ReferenceKind;
 use model::heap::{Heap, VarLenDescriptor};
 use model::properties::FileCreate;
-use model::{CharacterSet, Dataspace, Datatype, Selection, Token};
+use model::{CharacterSet, Dataspace, Datatype, Reference, ReferenceTarget, Selection, Token};
 use vol::{Container, ContainerCreate, Durability, FileAccess, OpRead};
 
 use super::{connector, find, get, growing, ints, op, put};
@@ -111,6 +112,82 @@ pub(crate) fn check_strings(c: &dyn Container, ranks: u64) {
     assert_eq!(get_strings(c, find(c, "text"), &Selection::All).unwrap(), wanted);
 }
 
+/// The kinds of references that a dataset may have, and the names of such datasets.
+const REFERENCES: [(&str, ReferenceKind); 4] = [
+    ("old objects", ReferenceKind::Object1),
+    ("old regions", ReferenceKind::DatasetRegion1),
+    ("objects", ReferenceKind::Object),
+    ("regions", ReferenceKind::Region),
+];
+
+/// What a rank refers to: its dataset, or one element of it.
+fn reference_of(datasets: &[Token], kind: ReferenceKind, rank: u64) -> Reference {
+    let dataset = datasets[rank as usize];
+    let target = match kind {
+        ReferenceKind::Object1 | ReferenceKind::Object => ReferenceTarget::Object(dataset),
+        _ => ReferenceTarget::Region { dataset, selection: block(rank, 1) },
+    };
+    Reference { target, file: None }
+}
+
+/// Writes one reference collectively, in the memory datatype.
+fn put_reference(c: &LogContainer, dataset: Token, at: u64, reference: Reference) -> vol::Result<()> {
+    let (datatype, mut heap) = (c.dataset_info(dataset)?.datatype.memory_type(), Heap::new());
+    let mut element = vec![0; datatype.size() as usize];
+    heap.store_reference(reference, &mut element)?;
+    let together = Container::collective(c).unwrap();
+    together.write_values_all(dataset, &block(at, 1), &element, &heap)
+}
+
+/// Reads references: collectively, where several have the container open.
+fn get_references(c: &dyn Container, dataset: Token, selection: &Selection) -> vol::Result<Vec<Reference>> {
+    let info = c.dataset_info(dataset)?;
+    let count = selection.element_count(info.space.dims())? as usize;
+    let mut raw = vec![0; count * info.datatype.size() as usize];
+    let mut read = [OpRead { dataset, selection, into: &mut raw }];
+    match c.collective() {
+        Some(together) => together.read_all(&mut read)?,
+        None => c.dataset_read(&mut read)?,
+    }
+    let (memory, mut heap, none) = (info.datatype.memory_type(), Heap::new(), Default::default());
+    let values = algorithms::transfer::from_file_type(c, &info.datatype, &raw, &memory, &none, &mut heap)?;
+    values.chunks_exact(memory.size() as usize).map(|element| heap.load_reference(element)).collect()
+}
+
+/// Each writes a reference of each kind to a dataset of its own; all read all of them, and the one that no one wrote.
+pub(crate) fn references(comm: Arc<dyn Comm>, path: &str) {
+    let (rank, ranks) = (comm.rank() as u64, comm.size() as u64);
+    let c = create(comm, path, None);
+    let datasets: Vec<Token> = (0..ranks).map(|n| ints(&*c, &format!("d{n}"), &[ranks])).collect();
+    let made = REFERENCES.map(|(name, kind)| {
+        let mut make = op(&*c, name, Dataspace::simple(&[ranks + 1]).unwrap(), Default::default());
+        make.datatype = Datatype::reference(kind);
+        c.dataset_create(&make).unwrap()
+    });
+    for (dataset, (name, kind)) in made.into_iter().zip(REFERENCES) {
+        put_reference(&c, dataset, rank, reference_of(&datasets, kind, rank)).unwrap();
+        let other = (rank + 1) % ranks;
+        let found = get_references(&*c, dataset, &block(other, 1)).unwrap();
+        assert_eq!(found, [reference_of(&datasets, kind, other)], "{name}");
+    }
+    check_references(&*c, ranks);
+    c.commit(Durability::None).unwrap();
+    // Without the others such a dataset is not transferred.
+    let size = c.dataset_info(made[0]).unwrap().datatype.size() as usize;
+    let write = vol::OpWrite { dataset: made[0], selection: &block(rank, 1), from: &vec![0; size] };
+    assert_eq!(c.dataset_write(&[write]).unwrap_err().kind(), model::Kind::Unsupported);
+    c.close().unwrap();
+}
+
+pub(crate) fn check_references(c: &dyn Container, ranks: u64) {
+    let datasets: Vec<Token> = (0..ranks).map(|rank| find(c, &format!("d{rank}"))).collect();
+    for (name, kind) in REFERENCES {
+        let mut wanted: Vec<Reference> = (0..ranks).map(|rank| reference_of(&datasets, kind, rank)).collect();
+        wanted.push(Reference::null());
+        assert_eq!(get_references(c, find(c, name), &Selection::All).unwrap(), wanted, "{name}");
+    }
+}
+
 /// Many datasets in three flushes; the last close merges what the one before had merged with what is new.
 pub(crate) fn merged(comm: &Arc<dyn Comm>, path: &str) {
     let rank = comm.rank() as u64;
@@ -156,6 +233,7 @@ pub(crate) fn check(program: &str, c: &dyn Container, ranks: u64) {
     match program {
         "subfiled" => check_subfiled(c, ranks),
         "strings" => check_strings(c, ranks),
+        "references" => check_references(c, ranks),
         _ => check_merged(c),
     }
 }
