@@ -57,8 +57,9 @@ def check_wheel(wheel, folder):
 
 def check_sources(sources, folder):
     """Build and install the module from the source distribution, quickly and not as a release, and run."""
-    # What is built elsewhere is of other paths; only packages of others are shared.
-    run = installed(folder, "--no-binary", "hyperslab", sources, MATURIN_PEP517_ARGS="--profile dev")
+    # Packages of others may have been built in the folder of the tests already.
+    quickly = {"MATURIN_PEP517_ARGS": "--profile dev", "CARGO_TARGET_DIR": str(folder.parent)}
+    run = installed(folder, "--no-binary", "hyperslab", sources, **quickly)
     check_readme(run, folder / "bin" / "python")
     print(f"{sources.name}: {sources.stat().st_size / 1e6:.1f} MB, built and installed")
 
