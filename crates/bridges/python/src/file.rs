@@ -82,7 +82,6 @@ fn strategy(name: &str) -> PyResult<SpaceStrategy> {
 impl OpenOptions {
     fn access(&self, access: Access) -> PyResult<FileAccess> {
         let mut all = FileAccess { access, swmr: self.swmr, ..FileAccess::default() };
-        all.resolver = Some(Arc::new(Neighbours(hyperslab::registry())));
         (all.driver, all.stack) = (self.driver.clone(), self.stack.clone());
         (all.chunk_cache_bytes, all.page_buffer.bytes) =
             (self.chunk_cache_bytes, self.page_buffer_bytes.unwrap_or(0));
@@ -151,6 +150,8 @@ fn open_in(
     options: &OpenOptions,
 ) -> PyResult<Object> {
     let access = options.access(if mode == "r" { Access::Read } else { Access::Write })?;
+    let neighbours = Neighbours::new(hyperslab::registry());
+    let access = access.with_resolver(neighbours.clone());
     let create = options.create()?;
     let opened = py.detach(|| {
         let make = |truncate| registry.create(location, &create, &access, truncate);
@@ -163,7 +164,9 @@ fn open_in(
                 opened => opened?,
             },
         };
-        root_of(Session::new(container, registry.clone(), location, access.clone()))
+        let session = Session::new(container, registry.clone(), location, access.clone())?;
+        session.set_neighbours(neighbours);
+        root_of(Ok(session))
     });
     opened.map_err(|error| raised_by_open(&error))
 }

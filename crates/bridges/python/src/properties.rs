@@ -4,6 +4,7 @@ use hyperslab::plist::{FillTime, Layout};
 use hyperslab::vol::algorithms::transfer::from_file_type;
 use hyperslab::vol::model::heap::Heap as Values;
 use hyperslab::vol::model::properties::{AllocTime, FillValue};
+use hyperslab::vol::model::text::from_path;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,7 +13,26 @@ use crate::datatype::Type;
 use crate::errors::OrRaise;
 use crate::heap::Heap;
 use crate::object::Object;
+use crate::resolver::{Prefixes, with_origin};
 use crate::selection::Selection;
+
+/// Access properties of a dataset.
+#[pyclass(frozen)]
+#[derive(Debug)]
+pub(crate) struct AccessProperties(Prefixes);
+
+#[pymethods]
+impl AccessProperties {
+    /// Returns the prefix of names of external files; empty if there is none.
+    fn get_efile_prefix(&self) -> &[u8] {
+        self.0.external.as_deref().unwrap_or_default().as_bytes()
+    }
+
+    /// Returns the prefix of names of virtual sources; empty if there is none.
+    fn get_virtual_prefix(&self) -> &[u8] {
+        self.0.r#virtual.as_deref().unwrap_or_default().as_bytes()
+    }
+}
 
 /// Whether this library has a filter.
 #[pyfunction]
@@ -75,6 +95,21 @@ impl Object {
         all.set_item("track_order", is_ordered)?;
         all.set_item("committed", info.committed.is_some())?;
         Ok(all)
+    }
+
+    /// Says where the files are that a dataset leads to.
+    fn set_prefixes(&self, py: Python<'_>, external: Option<&str>, r#virtual: Option<&str>) -> PyResult<()> {
+        let Some(neighbours) = self.session.neighbours() else { return Ok(()) };
+        let [external, r#virtual] = [external, r#virtual]
+            .map(|prefix| prefix.map(|prefix| from_path(&with_origin(prefix, &self.session.location))));
+        let info = self.free(py, || self.dataset_info()).or_raise()?;
+        neighbours.set_prefixes(self.token, &info.create.layout, Prefixes { external, r#virtual });
+        Ok(())
+    }
+
+    /// Returns what a dataset was opened with, under h5py's names.
+    fn get_access_plist(&self) -> AccessProperties {
+        AccessProperties(self.session.neighbours().map(|n| n.prefixes(self.token)).unwrap_or_default())
     }
 
     /// The committed datatype that a dataset shares.

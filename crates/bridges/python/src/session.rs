@@ -7,7 +7,7 @@ use hyperslab::vol::{Container, FileAccess, Lookup, OpLookup, Registry, path};
 use hyperslab::{Error, Kind, Result, Token};
 
 use crate::file_object::{self, SharedObject};
-use crate::resolver;
+use crate::resolver::{self, Neighbours};
 
 /// A container that was opened once, and how.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Session {
     pub(crate) is_python: bool,
     /// The Python object that has the bytes, if one has.
     object: OnceLock<Arc<SharedObject>>,
+    /// Opens the files that this one leads to.
+    neighbours: OnceLock<Arc<Neighbours>>,
     closed: AtomicBool,
 }
 
@@ -35,14 +37,27 @@ impl Session {
         let root = container.info()?.root;
         let (location, closed) = (location.to_owned(), AtomicBool::new(false));
         let is_python = access.driver.as_deref() == Some(file_object::DRIVER);
-        let object = OnceLock::new();
-        Ok(Arc::new(Session { container, registry, location, access, root, is_python, object, closed }))
+        let (object, neighbours) = Default::default();
+        let session =
+            Session { container, registry, location, access, root, is_python, object, neighbours, closed };
+        Ok(Arc::new(session))
     }
 
     /// Keeps the Python object that has the bytes until the file is closed.
     pub(crate) fn keep_until_closed(&self, object: Arc<SharedObject>) {
         // A session is made for one object, so this is never the second.
         let _ = self.object.set(object);
+    }
+
+    /// Keeps what opens the files that this one leads to: the resolver of its access, so that it learns of prefixes.
+    pub(crate) fn set_neighbours(&self, neighbours: Arc<Neighbours>) {
+        // A session is opened once.
+        let _ = self.neighbours.set(neighbours);
+    }
+
+    /// Returns what opens the files that this one leads to, if it was opened with that.
+    pub(crate) fn neighbours(&self) -> Option<&Arc<Neighbours>> {
+        self.neighbours.get()
     }
 
     /// Returns whether the file was closed.
@@ -101,10 +116,12 @@ impl Session {
 
     /// Opens the file that an external link leads to: to change it where this one can be changed and it is possible.
     fn external(&self, file: &str, access: &FileAccess) -> Result<Arc<Session>> {
-        let location = resolver::find(file, &self.location)?;
-        let open = |access: &FileAccess| {
+        let location = resolver::find(file, &self.location, None)?;
+        let open = |access: &FileAccess| -> Result<Arc<Session>> {
             let container = self.registry.open(&location, access)?;
-            Session::new(container, self.registry.clone(), &location, access.clone())
+            let session = Session::new(container, self.registry.clone(), &location, access.clone())?;
+            self.neighbours().inspect(|neighbours| session.set_neighbours(Arc::clone(neighbours)));
+            Ok(session)
         };
         match open(access) {
             Err(error) if matches!(error.kind(), Kind::Denied | Kind::Busy | Kind::Io) => {

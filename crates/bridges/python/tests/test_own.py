@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import io
+import os
 import pkgutil
 import threading
 
@@ -178,3 +179,35 @@ def test_a_virtual_dataset_reads_its_sources(tmp_path):
     with h5py.File(tmp_path / "all.h5") as theirs, hyperslab.File(tmp_path / "all.h5") as f:
         np.testing.assert_array_equal(f["all"][...], theirs["all"][...])
         assert f["all"].is_virtual and f["all"][2, 3] == 2
+
+
+def test_prefixes_lead_to_external_files_as_in_h5py(tmp_path):
+    folder, values = tmp_path / "data", np.arange(6, dtype="i4")
+    folder.mkdir()
+    with hyperslab.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=values, external=[("x.bin", 0, 24)], efile_prefix="${ORIGIN}/data")
+    assert (np.fromfile(folder / "x.bin", "i4") == values).all()
+    for library in (h5py, hyperslab):
+        with library.File(tmp_path / "a.h5") as f:
+            found = f.require_dataset("x", (6,), "i4", efile_prefix=str(folder))
+            assert (found[:] == values).all()
+            assert found.id.get_access_plist().get_efile_prefix() == os.fsencode(folder)
+
+
+def test_prefixes_lead_to_virtual_sources_as_in_h5py(tmp_path, monkeypatch):
+    (tmp_path / "sources").mkdir()
+    with hyperslab.File(tmp_path / "sources" / "source.h5", "w") as f:
+        f["d"] = np.arange(4)
+    layout = hyperslab.VirtualLayout((4,), "i8")
+    layout[:] = hyperslab.VirtualSource("source.h5", "d", (4,))
+    with hyperslab.File(tmp_path / "all.h5", "w") as f:
+        f.create_virtual_dataset("all", layout, fillvalue=-1)
+    for library in (h5py, hyperslab):
+        with library.File(tmp_path / "all.h5") as f:
+            found = f.require_dataset("all", (4,), "i8", virtual_prefix="${ORIGIN}/sources")
+            assert found[:].tolist() == [0, 1, 2, 3]
+    with hyperslab.File(tmp_path / "all.h5") as f:
+        assert f["all"][:].tolist() == [-1] * 4
+    monkeypatch.setenv("HDF5_VDS_PREFIX", str(tmp_path / "sources"))
+    with hyperslab.File(tmp_path / "all.h5") as f:
+        assert f["all"][:].tolist() == [0, 1, 2, 3]

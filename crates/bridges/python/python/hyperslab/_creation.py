@@ -89,8 +89,7 @@ class Options:
                  track_times=None, external=None, track_order=None, efile_prefix=None, virtual_prefix=None,
                  allow_unknown_filter=False, rdcc_nslots=None, rdcc_nbytes=None, rdcc_w0=None, fill_time=None,
                  mappings=None, compact=False):
-        if efile_prefix is not None or virtual_prefix is not None:
-            raise NotImplementedError("prefixes of external and virtual files")
+        self.prefixes = prefixes_of(efile_prefix, virtual_prefix)
         self.committed, self.datatype = None, None
         self._take_data(shape, dtype, data)
         if track_times not in (None, True, False):
@@ -184,6 +183,13 @@ class Options:
         if array.dtype.kind == "V" and not array.dtype.names and self.dtype.kind == "V":
             array = array.view(self.dtype)
         return elements(array, array.dtype if self.dtype.subdtype is None else self.dtype)
+
+
+def prefixes_of(efile_prefix=None, virtual_prefix=None):
+    """Return prefixes of names of external files and virtual sources as text; ``None`` where there is neither."""
+    if efile_prefix is virtual_prefix is None:
+        return None
+    return tuple(None if prefix is None else os.fsdecode(prefix) for prefix in (efile_prefix, virtual_prefix))
 
 
 def _no_dtype():

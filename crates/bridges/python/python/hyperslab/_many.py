@@ -8,6 +8,12 @@ def read_many(datasets, workers=None):
 
     An item is a dataset, or a pair of a dataset and an index. They are read at the same time: the native module holds
     no lock.
+
+    >>> import hyperslab, numpy
+    >>> f = hyperslab.File.in_memory()
+    >>> f["a"], f["b"] = [1, 2, 3], [4.5, 5.5]
+    >>> hyperslab.read_many([f["a"], (f["b"], numpy.s_[:1])])
+    [array([1, 2, 3]), array([4.5])]
     """
     pairs = [item if isinstance(item, tuple) else (item, ()) for item in datasets]
     with ThreadPoolExecutor(workers) as pool:

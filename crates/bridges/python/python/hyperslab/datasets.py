@@ -308,7 +308,17 @@ class Dataset(HLObject):
 
     @property
     def dims(self):
-        """The dimensions, with their labels and scales."""
+        """The dimensions, with their labels and scales.
+
+        >>> import hyperslab
+        >>> f = hyperslab.File.in_memory()
+        >>> f["time"], f["grid"] = [0.0, 0.5], [[1, 2, 3], [4, 5, 6]]
+        >>> f["time"].make_scale("time")
+        >>> f["grid"].dims[0].attach_scale(f["time"])
+        >>> f["grid"].dims[1].label = "x"
+        >>> [(axis.label, axis.keys()) for axis in f["grid"].dims], f["grid"].dims[0]["time"][1]
+        ([('', ['time']), ('x', [])], np.float64(0.5))
+        """
         from .dims import DimensionManager
 
         return DimensionManager(self)
@@ -316,7 +326,14 @@ class Dataset(HLObject):
     # Other ways to read.
 
     def astype(self, dtype):
-        """Return a view that reads elements as another dtype: ``dataset.astype("f8")[0:10]``."""
+        """Return a view that reads elements as another dtype.
+
+        >>> import hyperslab
+        >>> f = hyperslab.File.in_memory()
+        >>> f["a"] = [1, 2, 3]
+        >>> f["a"].astype("f4")[:2]
+        array([1., 2.], dtype=float32)
+        """
         dtype = np.dtype(dtype)
         if dtype == self.dtype:
             return self
@@ -325,14 +342,28 @@ class Dataset(HLObject):
         return AsTypeView(self, dtype)
 
     def asstr(self, encoding=None, errors="strict"):
-        """Return a view that reads strings as ``str``."""
+        """Return a view that reads strings as ``str``; without it they are ``bytes``.
+
+        >>> import hyperslab
+        >>> f = hyperslab.File.in_memory()
+        >>> f["names"] = ["Oslo", "Tromsø"]
+        >>> f["names"][1], f["names"].asstr()[1]
+        (b'Troms\\xc3\\xb8', 'Tromsø')
+        """
         string = check_string_dtype(self.dtype)
         if string is None:
             raise TypeError("dset.asstr() can only be used on datasets with an HDF5 string datatype")
         return AsStrView(self, encoding or string.encoding, errors)
 
     def fields(self, names):
-        """Return a view that reads one field (a name) or several (a list of names) of compounds."""
+        """Return a view that reads one field (a name) or several (a list of names) of compounds.
+
+        >>> import hyperslab, numpy
+        >>> f = hyperslab.File.in_memory()
+        >>> f["stations"] = numpy.array([(1, 12.5, 7), (2, 3.5, 8)], "i4,f8,i4")
+        >>> f["stations"].fields("f1")[:], f["stations"].fields(["f0", "f2"])[1].tolist()
+        (array([12.5,  3.5]), (2, 8))
+        """
         return FieldsView(self, self.dtype, names)
 
     # Elements.
@@ -354,7 +385,16 @@ class Dataset(HLObject):
         return (self[at] for at in range(shape[0]))
 
     def iter_chunks(self, sel=None):
-        """Return slices of the chunks, or of those that a block reaches into."""
+        """Return slices of the chunks, or of those that a block reaches into.
+
+        >>> import hyperslab, numpy
+        >>> f = hyperslab.File.in_memory()
+        >>> d = f.create_dataset("a", data=numpy.arange(10), chunks=(4,))
+        >>> [int(d[part].sum()) for part in d.iter_chunks()]
+        [6, 22, 17]
+        >>> list(d.iter_chunks(slice(3, 5)))
+        [(slice(3, 4, 1),), (slice(4, 5, 1),)]
+        """
         return ChunkIterator(self, sel)
 
     def __getitem__(self, index):
@@ -480,7 +520,17 @@ class Dataset(HLObject):
         self._write(self._o, select(self.shape, ()), data.reshape(shape), item)
 
     def read_direct(self, dest, source_sel=None, dest_sel=None):
-        """Read elements into an array that exists; ``np.s_[...]`` makes the selections."""
+        """Read elements into an array that exists; ``np.s_[...]`` makes the selections.
+
+        >>> import hyperslab, numpy
+        >>> f = hyperslab.File.in_memory()
+        >>> f["a"] = [1, 2, 3]
+        >>> into = numpy.zeros((2, 2), "i8")
+        >>> f["a"].read_direct(into, numpy.s_[1:3], numpy.s_[1])
+        >>> into
+        array([[0, 0],
+               [2, 3]])
+        """
         _check_contiguous(dest)
         source = select(self.shape, () if source_sel is None else _tuple(source_sel), self)
         into = dest if dest_sel is None else dest[dest_sel]

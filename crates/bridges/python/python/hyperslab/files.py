@@ -167,7 +167,18 @@ class File(Group):
     # What it does.
 
     def commit(self, durability=None):
-        """Make all changes so far one atomic commit."""
+        """Make all changes so far one atomic commit.
+
+        ``durability`` says what it promises: ``"full"`` survives the loss of power, ``"ordered"`` keeps the order of
+        commits, ``"none"`` survives the end of the program.
+
+        >>> import hyperslab
+        >>> f = hyperslab.File.in_memory()
+        >>> f["a"] = [1, 2, 3]
+        >>> f.commit()
+        >>> hyperslab.File.from_bytes(f.to_bytes())["a"][:]
+        array([1, 2, 3])
+        """
         self._live().commit(durability)
 
     def flush(self):

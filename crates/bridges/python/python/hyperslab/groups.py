@@ -6,7 +6,7 @@ import numpy as np
 
 from ._base import Empty, HLObject, array_of, classes, joined, text, wrap
 from ._config import get_config
-from ._creation import Options
+from ._creation import Options, prefixes_of
 from ._types import type_of
 from .datasets import Dataset
 from .links import ExternalLink, HardLink, SoftLink
@@ -198,7 +198,16 @@ class Group(HLObject, MutableMapping):
 
         Options: ``chunks`` (``True`` or a shape), ``maxshape``, ``compression`` (``gzip``, ``lzf``, ``szip`` or a
         number), ``compression_opts``, ``shuffle``, ``fletcher32``, ``scaleoffset``, ``fillvalue``, ``fill_time``,
-        ``track_times``, ``track_order``, ``external``.
+        ``track_times``, ``track_order``, ``external``; ``efile_prefix`` and ``virtual_prefix``, which stand before names
+        of external files and virtual sources (``${ORIGIN}`` is the folder of this file).
+
+        >>> import hyperslab, numpy
+        >>> f = hyperslab.File.in_memory()
+        >>> d = f.create_dataset("run/grid", (100, 20), "f4", maxshape=(None, 20), compression="gzip", fillvalue=-1)
+        >>> d.shape, d.maxshape, d.compression, d[99, 0]
+        ((100, 20), (None, 20), 'gzip', np.float32(-1.0))
+        >>> f.create_dataset("names", data=["Oslo", "Bergen"]).asstr()[1]
+        'Bergen'
         """
         options = Options(shape, dtype, data, **kwds)
         path = None if name is None else text(name)
@@ -212,6 +221,8 @@ class Group(HLObject, MutableMapping):
             options.creation,
         )
         full = None if path is None else joined(self._path, path)
+        if options.prefixes:
+            core.set_prefixes(*options.prefixes)
         made = Dataset._of(core, self._s, full, options.datatype)
         if options.data is not None and not isinstance(options.data, Empty):
             made._write_all(options.data, options.shape)
@@ -231,7 +242,13 @@ class Group(HLObject, MutableMapping):
         return self.create_dataset(name, **kwupdate)
 
     def require_group(self, name):
-        """Return a group; it is created if there is none."""
+        """Return a group; it is created if there is none.
+
+        >>> import hyperslab
+        >>> f = hyperslab.File.in_memory()
+        >>> f.require_group("run/1") == f.require_group("run/1")
+        True
+        """
         if name not in self:
             return self.create_group(name)
         group = self[name]
@@ -240,7 +257,17 @@ class Group(HLObject, MutableMapping):
         return group
 
     def require_dataset(self, name, shape, dtype, exact=False, **kwds):
-        """Return a dataset of this shape and of a dtype that is as wide; it is created if there is none."""
+        """Return a dataset of this shape and of a dtype that is as wide; it is created if there is none.
+
+        >>> import hyperslab
+        >>> f = hyperslab.File.in_memory()
+        >>> f.require_dataset("a", (3,), "i4")[0] = 7
+        >>> f.require_dataset("a", (3,), "i4")[0]
+        np.int32(7)
+        >>> f.require_dataset("a", (4,), "i4")
+        Traceback (most recent call last):
+        TypeError: Shapes do not match (existing (3,) vs new (4,))
+        """
         if name not in self:
             return self.create_dataset(name, shape, dtype, **kwds)
         if isinstance(shape, int):
@@ -253,6 +280,9 @@ class Group(HLObject, MutableMapping):
         if shape != dataset.shape and "maxshape" not in kwds:
             raise TypeError(f"Shapes do not match (existing {dataset.shape} vs new {shape})")
         _check_dtype(dtype, dataset.dtype, exact)
+        prefixes = prefixes_of(kwds.get("efile_prefix"), kwds.get("virtual_prefix"))
+        if prefixes:
+            dataset._live().set_prefixes(*prefixes)
         return dataset
 
     def create_virtual_dataset(self, name, layout, fillvalue=None):
@@ -261,7 +291,17 @@ class Group(HLObject, MutableMapping):
         return self._create(text(name), options)
 
     def build_virtual_dataset(self, name, shape, dtype, maxshape=None, fillvalue=None):
-        """Return a context in which a virtual layout is filled; the dataset is created at its end."""
+        """Return a context in which a virtual layout is filled; the dataset is created at its end.
+
+        >>> import hyperslab
+        >>> f = hyperslab.File.in_memory()
+        >>> f["a"], f["b"] = [1, 2], [3, 4]
+        >>> with f.build_virtual_dataset("all", (2, 2), "i8") as layout:
+        ...     layout[0] = hyperslab.VirtualSource(f["a"])
+        ...     layout[1] = hyperslab.VirtualSource(f["b"])
+        >>> f["all"][:, 1]
+        array([2, 4])
+        """
         from .virtual import build
 
         return build(self, name, shape, dtype, maxshape, fillvalue)
@@ -305,7 +345,18 @@ class Group(HLObject, MutableMapping):
         return self._walk(False, func)
 
     def visititems(self, func):
-        """Call ``func(path, object)`` for every object below, each once, until it returns something."""
+        """Call ``func(path, object)`` for every object below, each once, until it returns something.
+
+        >>> import hyperslab
+        >>> f = hyperslab.File.in_memory()
+        >>> f["run/a"], f["run/b"] = [1, 2], 3.0
+        >>> f.visititems(lambda path, found: print(path, type(found).__name__))
+        run Group
+        run/a Dataset
+        run/b Dataset
+        >>> f.visititems(lambda path, found: path if getattr(found, "shape", None) == () else None)
+        'run/b'
+        """
         return self._walk(False, lambda path: func(path, self[path]))
 
     def visit_links(self, func):

@@ -100,7 +100,17 @@ def _select(shape, maxshape, key):
 
 
 class VirtualLayout:
-    """The parts of a virtual dataset: ``layout[0:10] = source``."""
+    """The parts of a virtual dataset.
+
+    >>> import hyperslab
+    >>> f = hyperslab.File.in_memory()
+    >>> f["a"], f["b"] = [1, 2], [3, 4]
+    >>> layout = hyperslab.VirtualLayout((4,), "i8")
+    >>> layout[:2] = hyperslab.VirtualSource(f["b"])
+    >>> layout[2:] = hyperslab.VirtualSource(f["a"])
+    >>> f.create_virtual_dataset("joined", layout, fillvalue=0)[:]
+    array([3, 4, 1, 2])
+    """
 
     def __init__(self, shape, dtype, maxshape=None, filename=None):
         self.shape = _tuple_of(shape)
