@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use algorithms::copy::CopyContext;
 use model::datatype::{DescriptorSizes, ReferenceKind};
-use model::{Error, Kind, Link, Reference, Result, Token};
+use model::{Error, Link, Reference, Result, Token};
 use vol::*;
 use vol::{Optional, StoredBlock};
 
@@ -87,16 +87,6 @@ impl LogContainer {
             true => Ok(()),
             false => Err(Error::denied("change container").with("path", &self.shared.path)),
         }
-    }
-
-    /// Returns an error for a dataset that is gone; what is known of it goes too.
-    pub(crate) fn check_there(&self, dataset: Token) -> Result<()> {
-        self.check_open()?;
-        let found = self.inner.dataset_info(dataset);
-        if found.as_ref().is_err_and(|error| error.kind() == Kind::NotFound) {
-            self.shared.write().known.remove(&dataset);
-        }
-        found.map(drop)
     }
 
     pub(crate) fn values(&self) -> &Values {

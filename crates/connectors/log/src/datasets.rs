@@ -5,7 +5,7 @@ use std::sync::Arc;
 use algorithms::stored::{Block, run_blocks};
 use model::properties::{FillValue, Layout};
 use model::selection::SetOp;
-use model::{Dataspace, Datatype, Error, Result, Selection, Token};
+use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
 use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo, StoredBlock};
 
 use crate::container::LogContainer;
@@ -104,6 +104,16 @@ impl LogContainer {
         // Another caller may have been faster.
         self.shared().write().known.entry(dataset).or_insert(known);
         Ok(())
+    }
+
+    /// Returns an error for a dataset that is gone; what is known of it goes too.
+    fn check_there(&self, dataset: Token) -> Result<()> {
+        self.check_open()?;
+        let found = self.inner().dataset_info(dataset);
+        if found.as_ref().is_err_and(|error| error.kind() == Kind::NotFound) {
+            self.shared().write().known.remove(&dataset);
+        }
+        found.map(drop)
     }
 
     pub(crate) fn show_dataset(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
