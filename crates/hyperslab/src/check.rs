@@ -67,11 +67,12 @@ impl Default for Check {
 }
 
 impl Check {
-    /// Checks a container; `progress` is called for every object.
+    /// Checks a container; `progress` is called for every object, and for the elements of large ones as they are read.
     pub fn run(&self, container: &dyn Container, progress: &mut dyn FnMut(&Report)) -> Report {
         let mut walk = Walk {
             check: self,
             container,
+            progress,
             report: Report::default(),
             seen: HashSet::new(),
             queue: Vec::new(),
@@ -89,7 +90,7 @@ impl Check {
                 break;
             }
             walk.object(token, &path);
-            progress(&walk.report);
+            (walk.progress)(&walk.report);
         }
         walk.storage();
         walk.report
@@ -99,6 +100,7 @@ impl Check {
 struct Walk<'a> {
     check: &'a Check,
     container: &'a dyn Container,
+    progress: &'a mut dyn FnMut(&Report),
     report: Report,
     seen: HashSet<Token>,
     queue: Vec<(Token, ObjectPath)>,
@@ -333,6 +335,7 @@ impl Walk<'_> {
             let mut buffer = vec![0; bytes.within(self.check.bytes_max, "element")?];
             elements.read(&memory, &mut buffer, &mut Heap::new())?;
             self.report.bytes += bytes;
+            (self.progress)(&self.report);
             left = left.saturating_sub(bytes);
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::properties::{FillValue, Layout};
+use model::properties::{FillValue, FilterSpec, Layout};
 use model::{Dataspace, Datatype, Error, Kind, ObjectPath, Result, Selection, Token};
 use vol::{
     Allocation, ChunkInfo, Container, DatasetInfo, LinkLocation, OpDatasetCreate, OpRead, OpWrite,
@@ -110,7 +110,8 @@ impl Copier<'_> {
             return Ok(false);
         };
         let raw = self.source.info()?.capability.raw_chunks && self.target.info()?.capability.raw_chunks;
-        let alike = a == b && c == d && from.create.filters == to.create.filters && from.space == to.space;
+        let filters = alike(&from.create.filters, &to.create.filters);
+        let alike = a == b && c == d && filters && from.space == to.space;
         Ok(raw && alike && !from.datatype.has_descriptors() && from.datatype == to.datatype)
     }
 
@@ -170,6 +171,12 @@ impl Copier<'_> {
         let left = pieces.skip(usize::try_from(skip).unwrap_or(usize::MAX));
         workers::in_order(left, threads, read, |selection, raw| visit(&info.datatype, selection, raw))
     }
+}
+
+/// Returns whether filters do the same. Old files have names for all of them, new ones only for those that others made.
+fn alike(some: &[FilterSpec], others: &[FilterSpec]) -> bool {
+    let what = |filter: &FilterSpec| FilterSpec { name: None, ..filter.clone() };
+    some.iter().map(what).eq(others.iter().map(what))
 }
 
 /// The chunks of a dataset that are stored, where others are not: what no one wrote is a hole in the copy, too.

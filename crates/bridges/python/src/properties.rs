@@ -17,7 +17,7 @@ use crate::resolver::{Prefixes, with_origin};
 use crate::selection::Selection;
 
 /// Access properties of a dataset.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "hyperslab._core")]
 #[derive(Debug)]
 pub(crate) struct AccessProperties(Prefixes);
 

@@ -67,7 +67,8 @@ fn refused(flags: u8, path: &str, access: &FileAccess) -> Error {
     };
     let help = match access.access == Access::Read && !access.swmr && flags == WRITE | SWMR {
         true => {
-            "if the writer lives, open it with SWMR; if it died, run `hyperslab recover` on the file first"
+            "if the writer lives, open it with SWMR (commands: --swmr); if it died, run `hyperslab recover` on the \
+             file first"
         }
         false => "if the writer died, run `hyperslab recover` on the file first",
     };

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use hyperslab::check::{Check, Finding, Report, repair};
 use hyperslab::vol::FileAccess;
 use hyperslab::{Kind, Result};
-use indicatif::{HumanBytes, ProgressBar};
 use serde_json::json;
 
-use crate::open::{advice, open, shown};
-use crate::progress::spinner;
+use crate::help::refuse;
+use crate::open::{Opened, advice, open, shown};
+use crate::progress::Progress;
 use crate::settings::registry;
+use crate::total::{Measure, Total, count, is_near};
 
 pub(crate) const USAGE: &str = "\
 usage: hyperslab check [-v] [--json] [--repair] FILE...
@@ -35,8 +36,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     let has = |name: &str| others.iter().any(|option| *option == name);
     let (repair, json) = (has("--repair"), has("--json"));
     if others.iter().any(|option| *option != "--repair" && *option != "--json") || files.is_empty() {
-        eprint!("{USAGE}");
-        return ExitCode::FAILURE;
+        return refuse("check", args);
     }
     // A reader that went away (`| head`) does not learn the result.
     let mode = Mode { verbose: !verbose.is_empty(), json, repair };
@@ -105,9 +105,7 @@ fn check(out: &mut dyn Write, file: &str, verbose: bool) -> io::Result<bool> {
     for warning in opened.container.info().iter().flat_map(|info| &info.warnings) {
         writeln!(out, "{file}: warning: {warning}")?;
     }
-    let bar = spinner(file);
-    let report = Check::default().run(opened.container.as_ref(), &mut |report| show(&bar, report));
-    bar.finish_and_clear();
+    let report = checked(&opened);
     report.findings.iter().try_for_each(|finding| print_finding(out, finding, verbose))?;
     writeln!(out, "{file}: {}", summary(&report))?;
     Ok(report.findings.is_empty())
@@ -123,7 +121,7 @@ fn check_json(out: &mut dyn Write, file: &str) -> io::Result<bool> {
         }
     };
     let warnings = opened.container.info().map(|info| info.warnings.clone()).unwrap_or_default();
-    let report = Check::default().run(opened.container.as_ref(), &mut |_| {});
+    let report = checked(&opened);
     let found = |finding: &Finding| {
         let Finding { path, part, error } = finding;
         json!({"path": path, "part": part, "kind": format!("{:?}", error.kind()), "error": error.to_string()})
@@ -137,8 +135,15 @@ fn check_json(out: &mut dyn Write, file: &str) -> io::Result<bool> {
     writeln!(out, "{line}").map(|()| findings.is_empty())
 }
 
-fn show(bar: &ProgressBar, report: &Report) {
-    bar.set_message(format!("{} objects, {}", report.objects, HumanBytes(report.bytes)));
+/// Reads everything in a container.
+fn checked(opened: &Opened) -> Report {
+    let (container, progress) = (&*opened.container, Progress::start(&shown(&opened.location)));
+    progress.expect(|| {
+        let root = container.info().ok().filter(|_| is_near(&opened.location))?.root;
+        count(container, root, Measure::Decoded)
+    });
+    let show = |report: &Report| progress.show(Total { objects: report.objects, bytes: report.bytes });
+    Check::default().run(container, &mut { show })
 }
 
 fn print_finding(out: &mut dyn Write, finding: &Finding, verbose: bool) -> io::Result<()> {

@@ -11,6 +11,7 @@ use hyperslab::{Error, Result};
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 struct Common {
     expand: bool,
+    swmr: bool,
     raw_output: bool,
     style: Option<TextStyle>,
     timeout: Option<Duration>,
@@ -54,6 +55,7 @@ fn parse(words: Vec<String>) -> Result<(Common, Vec<String>)> {
         let mut value = || value.clone().or_else(|| words.next()).unwrap_or_default();
         match option {
             "--expand" => found.expand = true,
+            "--swmr" => found.swmr = true,
             "--raw-output" => found.raw_output = true,
             "--style" => found.style = Some(style(&value())?),
             "--timeout" => found.timeout = Some(seconds(&value())?),
@@ -118,6 +120,11 @@ pub(crate) fn memory() -> u64 {
 /// Returns whether long paths, holes and repeated values are printed whole.
 pub(crate) fn expand() -> bool {
     common().expand
+}
+
+/// Returns whether files are read while another program writes to them.
+pub(crate) fn swmr() -> bool {
+    common().swmr
 }
 
 /// Returns whether the work may take long: the user wants all of it, or said when it ends.
@@ -187,9 +194,12 @@ mod tests {
     #[test]
     fn common_options_stand_anywhere_before_a_double_dash() {
         let (found, rest) =
-            parse(words("--timeout 2.5 dump --expand -H --memory=2G a.h5 -- --raw-output")).unwrap();
+            parse(words("--timeout 2.5 dump --expand -H --memory=2G --swmr a.h5 -- --raw-output")).unwrap();
         let timeout = Some(Duration::from_millis(2500));
-        assert_eq!(found, Common { expand: true, timeout, memory: Some(2 << 30), ..Common::default() });
+        assert_eq!(
+            found,
+            Common { expand: true, swmr: true, timeout, memory: Some(2 << 30), ..Common::default() }
+        );
         assert_eq!(rest, words("dump -H a.h5 -- --raw-output"));
     }
 

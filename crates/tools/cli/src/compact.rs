@@ -6,6 +6,7 @@ use hyperslab::extensions::{CheckRepack, CompactLog};
 use hyperslab::vol::{FileAccess, Location, call};
 use hyperslab::{Error, Result};
 
+use crate::help::refuse;
 use crate::open::shown;
 use crate::settings::registry;
 use crate::{copy, log};
@@ -18,13 +19,13 @@ usage: hyperslab compact FILE
 
 /// Compacts the log of the file that the command line names.
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    let [path] = args else {
-        eprint!("{USAGE}");
-        return ExitCode::FAILURE;
-    };
-    if path.starts_with('-') {
+    let [path] = args else { return refuse("compact", args) };
+    if path == "-h" || path == "--help" {
         print!("{USAGE}");
-        return if path == "-h" || path == "--help" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        return ExitCode::SUCCESS;
+    }
+    if path.starts_with('-') {
+        return refuse("compact", args);
     }
     match compact(path) {
         Ok(None) => copy::repack::run(&[Location::parse(path).path]),

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::commands::{COMMANDS, Command};
+use crate::help;
 use crate::usage::{Part, names, parts};
 
 pub(crate) const USAGE: &str = "\
@@ -19,19 +20,17 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         Some("zsh") => zsh(),
         Some("fish") => fish(),
         Some("-h" | "--help") => USAGE.to_owned(),
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::FAILURE;
-        }
+        _ => return help::refuse("completions", words),
     };
     print!("{script}");
     ExitCode::SUCCESS
 }
 
-/// Returns the options of a command with what they do.
+/// Returns the options of a command with what they do, and those that every command has. What `exec` runs gets all words.
 fn options(command: &Command) -> Vec<(String, String)> {
+    let common = if command.name == "exec" { "" } else { help::COMMON };
     let mut found = Vec::new();
-    for part in parts(command.usage) {
+    for part in parts(command.usage).into_iter().chain(parts(common)) {
         if let Part::Option { flags, about } = part {
             found.extend(names(flags).map(|name| (name.to_owned(), about.clone())));
         }

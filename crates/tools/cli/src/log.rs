@@ -6,6 +6,7 @@ use hyperslab::Result;
 use hyperslab::extensions::{CheckRepack, CompactLog, LogEntriesText, LogStatisticsText};
 use hyperslab::vol::{Container, FileAccess, Location, call};
 
+use crate::help::refuse;
 use crate::open::shown;
 use crate::settings::registry;
 
@@ -53,8 +54,11 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         _ => None,
     };
     let Some(run) = run.filter(|_| !files.is_empty()) else {
-        eprint!("{USAGE}");
-        return if wants_help { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        if wants_help {
+            eprint!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        return refuse("log", args);
     };
     let mut code = ExitCode::SUCCESS;
     for path in files {

@@ -22,10 +22,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
             Some(command) => print!("{}", page(&command)),
             None => return help::unknown(name),
         },
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::FAILURE;
-        }
+        _ => return help::refuse("man", words),
     }
     ExitCode::SUCCESS
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use hyperslab::Kind;
 
+use crate::help::refuse;
 use crate::open::{advice, open, shown};
 
 pub(crate) const USAGE: &str = "\
@@ -22,8 +23,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             ExitCode::SUCCESS
         }
         files if files.is_empty() || files.iter().any(|file| file.starts_with('-')) => {
-            eprint!("{USAGE}");
-            ExitCode::FAILURE
+            refuse("objects", args)
         }
         files => match files.iter().all(|file| list(file)) {
             true => ExitCode::SUCCESS,

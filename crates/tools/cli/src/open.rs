@@ -10,6 +10,7 @@ use hyperslab::vol::{Container, FileAccess, Location, Resolver, VirtualView};
 use hyperslab::work::CHUNK_CACHE_BYTES;
 use hyperslab::{Error, FolderResolver, Kind, Result};
 
+use crate::common;
 use crate::settings::{layered, measured, registry, work};
 
 /// Returns a location as it may be printed: tokens are no other caller's to see.
@@ -70,8 +71,27 @@ fn open_as(location: &str, mut access: FileAccess) -> Result<Opened> {
         access = access.with_resolver(resolver.clone());
     }
     access.chunk_cache_bytes = Some(CHUNK_CACHE_BYTES);
-    let container = metered(location, registry.open(location, &access)?);
+    let (container, _) = open_live(location, access)?;
+    let container = metered(location, container);
     Ok(Opened { container, resolver, location: location.to_owned() })
+}
+
+/// Opens a container, to read it next to its writer if the user asked for that (`--swmr`). What never has readers next to a
+/// writer, such as a file of an old format, is read as without that. Returns also how it is opened in the same way again.
+pub(crate) fn open_live(location: &str, access: FileAccess) -> Result<(Arc<dyn Container>, FileAccess)> {
+    let access = FileAccess { swmr: access.swmr || common::swmr(), ..access };
+    match registry().open(location, &access) {
+        Err(error) if access.swmr && is_never_live(&error) => {
+            let access = FileAccess { swmr: false, ..access };
+            Ok((registry().open(location, &access)?, access))
+        }
+        opened => Ok((opened?, access)),
+    }
+}
+
+fn is_never_live(error: &Error) -> bool {
+    // Other connectors refuse it; HDF5 files do so where their format has no place for it.
+    error.kind() == Kind::Unsupported || error.root_cause().operation() == "open file with SWMR"
 }
 
 /// Returns the folder that names of files in a container start from.

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use hyperslab::{FileAccess, Result};
 
+use crate::help::refuse;
 use crate::open::shown;
 use crate::settings::registry;
 
@@ -17,12 +18,11 @@ usage: hyperslab recover FILE...
 /// Recovers the files that the command line names.
 pub(crate) fn run(args: &[String]) -> ExitCode {
     if args.is_empty() || args.iter().any(|arg| arg.starts_with('-')) {
-        eprint!("{USAGE}");
-        return if args.iter().any(|arg| arg == "-h" || arg == "--help") {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        };
+        if args.iter().any(|arg| arg == "-h" || arg == "--help") {
+            eprint!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        return refuse("recover", args);
     }
     let mut code = ExitCode::SUCCESS;
     for path in args {

@@ -12,6 +12,7 @@ use std::time::Duration;
 use hyperslab::{Error, Result};
 use server::{Auth, Config, Level, Listen, Log, LogFormat, Rights, Server, TlsFiles};
 
+use crate::help::{option_names, unknown_option};
 use crate::settings::registry;
 
 pub(crate) const USAGE: &str = "\
@@ -213,7 +214,10 @@ fn set(wanted: &mut Wanted, option: &str, word: Option<&str>) -> Result<()> {
             let level = value(option, word)?;
             wanted.level = level.parse().map_err(|_| wrong(option, level))?;
         }
-        _ => return Err(Error::invalid("read arguments").with("unknown", option)),
+        _ => {
+            let problem = unknown_option(option, option_names(USAGE));
+            return Err(Error::invalid("read arguments").with("problem", problem));
+        }
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use hyperslab::extensions::{MirrorResync, MirrorState};
 use hyperslab::vol::{Access, Capability, ConnectorInfo, Extension, FileAccess, StackEntry, call};
 use hyperslab::{Error, Result};
 
+use crate::help::refuse;
 use crate::settings::{layered, registry, settings};
 
 pub(crate) const USAGE: &str = "\
@@ -28,10 +29,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
         }
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::FAILURE;
-        }
+        _ => return refuse("vol", args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,6 +9,7 @@ use hyperslab::vol::FileAccess;
 use hyperslab::{Dataset, Error, File, ObjectHandle, Result, Selection};
 
 use crate::elements::texts;
+use crate::help::refuse;
 use crate::open::shown;
 use crate::settings::registry;
 
@@ -17,7 +18,6 @@ usage: hyperslab watch [OPTIONS] FILE [PATH]...
   Follows a file that another program writes to: prints how datasets grow, and their new rows, as they come. PATH is a
   dataset or a group; without it, all datasets of the file. The writer must have opened the file for SWMR (single writer,
   multiple readers). Ctrl-C ends it.
-      --swmr             as it is always opened; for those who know h5watch
   -i, --interval SECONDS look so often (1)
   -n, --count N          end after N looks
   -d, --dim              extents only, no rows
@@ -44,8 +44,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let Some(wanted) = wanted(words).filter(|wanted| !wanted.names.is_empty()) else {
-        eprint!("{USAGE}");
-        return ExitCode::FAILURE;
+        return refuse("watch", words);
     };
     match watch(&wanted) {
         Ok(()) => ExitCode::SUCCESS,
@@ -68,7 +67,6 @@ fn wanted(words: &[String]) -> Option<Wanted> {
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
         match word {
-            "--swmr" => {}
             "-d" | "--dim" => wanted.extents_only = true,
             "-i" | "--interval" => wanted.interval = seconds(words.next()?)?,
             "-n" | "--count" => wanted.looks_max = Some(words.next()?.parse().ok()?),

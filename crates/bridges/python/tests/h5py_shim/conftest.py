@@ -2,7 +2,8 @@
 
 import pytest
 
-_HANDLES = ("'hyperslab._core.Object'", "'hyperslab._core.Type'", "'hyperslab._core.Selection'")
+_CLASSES = ("Object", "AccessProperties", "Type", "Selection")
+_HANDLES = tuple(f"'hyperslab._core.{name}'" for name in _CLASSES)
 
 
 @pytest.hookimpl(hookwrapper=True)

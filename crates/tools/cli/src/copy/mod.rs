@@ -18,6 +18,8 @@ use hyperslab::{Error, Kind, Limits, Result, Token};
 use journal::Journal;
 use work::{Output, Work};
 
+use crate::help::{option_names, refuse, unknown_option};
+use crate::near::hint;
 use crate::open::{Opened, open_inner, shown};
 use crate::settings::{layered, measured, registry};
 
@@ -62,6 +64,12 @@ pub(crate) fn value(word: &str, rest: &mut std::slice::Iter<'_, String>) -> Resu
     }
 }
 
+/// Returns the error for an option that a command with this help text does not have.
+fn unknown(option: &str, usage: &'static str) -> Error {
+    let problem = unknown_option(option, option_names(usage));
+    Error::invalid("read arguments").with("problem", problem)
+}
+
 fn parse(args: &[String]) -> Result<Arguments> {
     let mut found = Arguments::default();
     let mut rest = args.iter();
@@ -78,7 +86,7 @@ fn parse(args: &[String]) -> Result<Arguments> {
             "--if-absent" => found.if_absent = true,
             "--resume" => found.resume = true,
             "--strict" => found.strict = true,
-            _ if word.starts_with('-') => return Err(Error::invalid("read arguments").with("option", word)),
+            _ if word.starts_with('-') => return Err(unknown(word, USAGE)),
             _ => found.containers.push(word.clone()),
         }
     }
@@ -95,11 +103,8 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         Ok(arguments) if arguments.containers.len() == 2 && !(arguments.overwrite && arguments.if_absent) => {
             arguments
         }
-        Err(error) if error.operation() == "read filter" => return report("copy", Err(error)),
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::FAILURE;
-        }
+        Err(error) => return report("copy", Err(error)),
+        Ok(_) => return refuse("copy", args),
     };
     match copy(&arguments) {
         Err(error) if arguments.if_absent && error.kind() == Kind::Exists => ExitCode::SUCCESS,
@@ -158,11 +163,12 @@ fn copy(arguments: &Arguments) -> Result<()> {
         context.resolver = Some((resolver.as_ref() as &dyn Resolver, from));
     }
     match &arguments.source {
-        None if arguments.resume => copy_resumed(arguments, &source, to, context),
+        None if arguments.resume => copy_resumed(arguments, &source, to, (context, &work)),
         None => {
             let create = source.container.info()?.create.clone();
             let output =
                 Output::create(to, &create, &FileAccess::write(), arguments.overwrite, context.lost)?;
+            work.expect(&source, None, (output.container(), !arguments.changes.is_empty()));
             hyperslab::vol::algorithms::copy::contents(
                 source.container.as_ref(),
                 output.container(),
@@ -170,12 +176,17 @@ fn copy(arguments: &Arguments) -> Result<()> {
             )?;
             output.finish(&user_block(from, create.userblock_bytes)?)
         }
-        Some(path) => copy_object(arguments, &source, path, to, context),
+        Some(path) => copy_object(arguments, &source, path, to, (context, &work)),
     }
 }
 
 /// Copies everything, and goes on where an earlier run was stopped.
-fn copy_resumed(arguments: &Arguments, source: &Opened, to: &str, context: CopyContext<'_>) -> Result<()> {
+fn copy_resumed(
+    arguments: &Arguments,
+    source: &Opened,
+    to: &str,
+    (context, work): (CopyContext<'_>, &Work),
+) -> Result<()> {
     if context.options.expand_references || context.options.expand_external_links {
         return Err(
             Error::invalid("read arguments").with("problem", "--resume goes with neither ref nor ext")
@@ -183,6 +194,9 @@ fn copy_resumed(arguments: &Arguments, source: &Opened, to: &str, context: CopyC
     }
     let create = source.container.info()?.create.clone();
     let (output, notes) = Output::resume(to, &create, arguments.overwrite, context.lost)?;
+    if !notes.exists() {
+        work.expect(source, None, (output.container(), !arguments.changes.is_empty()));
+    }
     let journal = Journal::open(&notes, &source.location, output.container())?;
     let context = CopyContext { resume: Some(&journal), ..context };
     let done =
@@ -218,7 +232,7 @@ fn copy_object(
     source: &Opened,
     path: &str,
     to: &str,
-    context: CopyContext<'_>,
+    (context, work): (CopyContext<'_>, &Work),
 ) -> Result<()> {
     let root = source.container.info()?.root;
     let object = hyperslab::vol::path::token(
@@ -226,16 +240,19 @@ fn copy_object(
         root,
         path,
         context.limits.link_traversals_max,
-    )?;
+    )
+    .inspect_err(|_| hint(source.container.as_ref(), path))?;
     let place = arguments.target.as_deref().unwrap_or(path);
     if !arguments.overwrite && is_there(to)? {
         // What is not committed is not there: a copy that is stopped leaves the container as it was.
         let target = measured(registry().open(to, &layered(FileAccess::write()))?);
+        work.expect(source, Some(object), (&*target, !arguments.changes.is_empty()));
         put(source, object, &*target, place, arguments.parents, context)?;
         return target.close();
     }
     let output =
         Output::create(to, &FileCreate::default(), &FileAccess::write(), arguments.overwrite, context.lost)?;
+    work.expect(source, Some(object), (output.container(), !arguments.changes.is_empty()));
     put(source, object, output.container(), place, arguments.parents, context)?;
     output.finish(&[])
 }

@@ -10,7 +10,8 @@ use hyperslab::{Error, Limits, Result};
 
 use super::alter::{Change, apply};
 use super::work::{Output, Work};
-use super::{report, user_block, value};
+use super::{report, unknown, user_block, value};
+use crate::common;
 use crate::log;
 use crate::open::open;
 use crate::settings::registry;
@@ -91,7 +92,7 @@ fn parse(args: &[String]) -> Result<Arguments> {
             "-G" | "--fs-pagesize" => found.page_bytes = Some(number(&value(word, &mut rest)?)?),
             "--cloud" => found.for_cloud = true,
             "-i" | "-o" => found.files.push(value(word, &mut rest)?),
-            _ if word.starts_with('-') => return Err(Error::invalid("read arguments").with("option", word)),
+            _ if word.starts_with('-') => return Err(unknown(word, USAGE)),
             _ => found.files.push(word.clone()),
         }
     }
@@ -125,6 +126,10 @@ fn set_space(create: &mut FileCreate, arguments: &Arguments, from: &str) {
 fn repack(arguments: &Arguments) -> Result<()> {
     let from = &arguments.files[0];
     let to = arguments.files.get(1).unwrap_or(from);
+    if common::swmr() && to == from {
+        let error = Error::denied("replace file").with("path", from);
+        return Err(error.with("problem", "with --swmr, another program may write to it: name an OUT"));
+    }
     let source = open(from, None)?;
     log::check_repack(from, source.container.as_ref())?;
     let work = Work::start("repack")?;
@@ -138,6 +143,7 @@ fn repack(arguments: &Arguments) -> Result<()> {
     set_space(&mut create, arguments, from);
     let access = FileAccess { version_low: arguments.low, ..FileAccess::write() };
     let output = Output::create(to, &create, &access, true, None)?;
+    work.expect(&source, None, (output.container(), !arguments.changes.is_empty()));
     hyperslab::vol::algorithms::copy::contents(source.container.as_ref(), output.container(), context)?;
     output.finish(&block)
 }

@@ -4,23 +4,23 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyperslab::vol::algorithms::copy::{Progress, TellLost, create_for};
+use hyperslab::vol::algorithms::copy::{Progress as Copied, TellLost, create_for};
 use hyperslab::vol::model::properties::FileCreate;
 use hyperslab::vol::model::text::{from_path, to_path};
 use hyperslab::vol::unfinished::{UNFINISHED_WARNING, clear_unfinished, is_unfinished, mark_unfinished};
 use hyperslab::vol::{Container, FileAccess, Location};
-use hyperslab::{Error, Kind, Result};
-use indicatif::{HumanBytes, ProgressBar};
+use hyperslab::{Error, Kind, Result, Token};
 
 use super::replace::{LeftOver, Replacement, refuse_link};
 use crate::common::{Cleaning, interrupt, is_stopped};
-use crate::open::shown;
-use crate::progress::spinner;
+use crate::open::{Opened, shown};
+use crate::progress::Progress;
 use crate::settings::{layered, measured, registry};
+use crate::total::{Measure, Total, count, is_near};
 
 /// Work that a person may watch and stop.
 pub(super) struct Work {
-    bar: ProgressBar,
+    progress: Progress,
     _cleaning: Cleaning,
 }
 
@@ -29,27 +29,45 @@ impl Work {
         // The work ends itself, so that it can clean up.
         ctrlc::set_handler(interrupt)
             .map_err(|e| Error::invalid("watch for interrupts").with("problem", e))?;
-        Ok(Work { bar: spinner(name), _cleaning: Cleaning::new() })
+        Ok(Work { progress: Progress::start(name), _cleaning: Cleaning::new() })
     }
 
     /// Names what the target cannot hold.
     pub(super) fn lost(&self, path: &str, what: &str, error: &Error) {
-        self.bar.suspend(|| eprintln!("hyperslab copy: {path}: {what} is lost: {error}"));
+        self.progress.suspend(|| eprintln!("hyperslab copy: {path}: {what} is lost: {error}"));
+    }
+
+    /// Says that an object is copied with all that is below it, or all that is below the root group. Chunks that are not
+    /// changed go from file to file as they are stored.
+    pub(super) fn expect(
+        &self,
+        source: &Opened,
+        object: Option<Token>,
+        (target, changes): (&dyn Container, bool),
+    ) {
+        self.progress.expect(|| {
+            let from = &*source.container;
+            let keeps_chunks = |container: &dyn Container| {
+                !changes && container.info().is_ok_and(|info| info.capability.raw_chunks)
+            };
+            let measure = match keeps_chunks(from) && keeps_chunks(target) {
+                true => Measure::Stored,
+                false => Measure::Decoded,
+            };
+            let start = object.or_else(|| Some(from.info().ok()?.root)).filter(|_| is_near(&source.location));
+            let total = count(from, start?, measure)?;
+            // The root group of the target is there before the copy.
+            Some(Total { objects: total.objects - u64::from(object.is_none()), ..total })
+        });
     }
 
     /// Shows how far it is; an error once it shall stop.
-    pub(super) fn tell(&self, progress: Progress) -> Result<()> {
-        self.bar.set_message(format!("{} objects, {}", progress.objects, HumanBytes(progress.bytes)));
+    pub(super) fn tell(&self, copied: Copied) -> Result<()> {
+        self.progress.show(Total { objects: copied.objects, bytes: copied.bytes });
         match is_stopped() {
             true => Err(Error::denied("go on").with("problem", "it was stopped")),
             false => Ok(()),
         }
-    }
-}
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
     }
 }
 

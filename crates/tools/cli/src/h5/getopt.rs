@@ -1,5 +1,7 @@
 //! Command-line options in the way of the HDF5 tools: short and long, abbreviated, with optional arguments.
 
+use crate::help::unknown_option;
+
 /// Whether an option takes an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Takes {
@@ -107,13 +109,19 @@ impl<'a> Scanner<'a> {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (word, None),
         };
-        let spec = self.find_long(name).ok_or_else(|| format!("unknown option \"--{name}\""))?;
+        let spec = self.find_long(name).ok_or_else(|| self.unknown(name))?;
         match (spec.takes, value) {
             (Takes::Nothing, Some(_)) => Err(format!("option \"--{name}\" takes no argument")),
             (_, Some(value)) => Ok(Argument::Option(spec.letter, Some(value))),
             (Takes::Argument, None) => self.argument(&spec, &format!("--{name}")),
             (_, None) => Ok(Argument::Option(spec.letter, None)),
         }
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let names = self.specs.iter().flat_map(|spec| spec.names).map(|name| format!("--{name}"));
+        let names: Vec<String> = names.collect();
+        unknown_option(&format!("--{name}"), names.iter().map(String::as_str))
     }
 
     /// Returns the whole name, or else an abbreviation; the first in the table wins.
@@ -167,5 +175,7 @@ mod tests {
         assert_eq!(all(&["-o", "x.h5"])[0], option('o', None));
         assert_eq!(all(&["--output", "out", "x.h5"])[0], option('o', None));
         assert!(all(&["--nonsense"])[0].is_err());
+        let guess = "unknown option \"--propreties\"; did you mean \"--properties\"?";
+        assert_eq!(all(&["--propreties"])[0], Err(guess.to_owned()));
     }
 }

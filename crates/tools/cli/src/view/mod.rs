@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use hyperslab::Result;
 
+use crate::help::refuse;
+
 pub(crate) const USAGE: &str = "\
 usage: hyperslab view [--port N] [--no-open] LOCATION
        hyperslab view --text LOCATION [PATH]
@@ -22,7 +24,7 @@ usage: hyperslab view [--port N] [--no-open] LOCATION
       --text     in the terminal: a dataset is a line, or a heat map of the last two dimensions; of a group, members are
                  listed with a small picture each. COLUMNS and LINES say how large a picture may be; NO_COLOR leaves
                  colours out.
-      --tui      in the terminal, with keys: a tree, values and a plot
+      --tui      in the terminal, with keys: a tree, pages of values and a plot
 ";
 
 /// The options.
@@ -42,18 +44,14 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let Some(wanted) = wanted(words) else {
-        eprint!("{USAGE}");
-        return ExitCode::FAILURE;
+        return refuse("view", words);
     };
     let (location, shown) = match (wanted.is_text, wanted.names.as_slice()) {
         (true, [location]) => (location, text::show(location, "/")),
         (true, [location, path]) => (location, text::show(location, path)),
         (false, [location]) if wanted.is_tui => (location, show_tui(location)),
         (false, [location]) => (location, show_page(location, &wanted)),
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::FAILURE;
-        }
+        _ => return refuse("view", words),
     };
     match shown {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,16 +6,15 @@ use std::sync::mpsc;
 
 use http_bridge::{Config, Server};
 use hyperslab::vol::FileAccess;
-use hyperslab::{Error, File, FolderResolver, Result};
+use hyperslab::{Error, FolderResolver, Result};
 
-use crate::open::folder_of;
+use crate::open::{folder_of, open_live};
 use crate::settings::{layered, registry};
 
 /// Serves a container until a signal comes.
 pub(crate) fn show(location: &str, port: u16, opens_browser: bool) -> Result<()> {
-    let access = access(location);
     // A location that does not open is an error now, not one on the page.
-    File::open_in(registry(), location, &access)?;
+    let (_, access) = open_live(location, access(location))?;
     let (stop, stopped) = mpsc::channel();
     let handler = ctrlc::set_handler(move || {
         // Who stops already needs no second signal.

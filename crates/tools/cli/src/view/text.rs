@@ -8,6 +8,7 @@ use hyperslab::{Dataset, Error, File, Group, ObjectHandle, Result, Selection};
 
 use super::picture;
 use crate::h5::ls::types::describe;
+use crate::near::hint;
 use crate::open::{Opened, open};
 
 /// Members of a group that are shown.
@@ -35,9 +36,9 @@ impl Screen {
 /// Prints an object of a container: the root group, or the one that a path names.
 pub(crate) fn show(location: &str, path: &str) -> Result<()> {
     let Opened { container, location, .. } = open(location, None)?;
-    let file = File::from_container(container, &location, &FileAccess::read())?;
+    let file = File::from_container(container.clone(), &location, &FileAccess::read())?;
     let mut out = io::BufWriter::new(crate::out::stdout());
-    let shown = match file.object(path)? {
+    let shown = match file.object(path).inspect_err(|_| hint(&*container, path))? {
         ObjectHandle::Dataset(dataset) => show_dataset(&mut out, &dataset, Screen::of_terminal()),
         ObjectHandle::Group(group) => show_group(&mut out, &group),
         _ => Err(Error::unsupported("show object").with("path", path)),
@@ -149,25 +150,50 @@ pub(super) fn sampled(dataset: &Dataset, shown: usize, columns: usize, rows: usi
     Ok(Sample { values, columns: count[dims.len() - 1] as usize, steps })
 }
 
-/// Returns the first elements that fit into a table, and how many of them are in a line; `None` where there are none.
+/// A page of the elements of a dataset.
 #[cfg(feature = "tui")]
-pub(super) fn window(dataset: &Dataset, columns: usize, rows: usize) -> Result<Option<(Selection, usize)>> {
+pub(super) struct Window {
+    pub(super) selection: Selection,
+    /// Elements in a line.
+    pub(super) width: usize,
+    /// Which page it is: the one that was asked for, or the last one.
+    pub(super) page: u64,
+    /// Where it begins.
+    pub(super) start: Vec<u64>,
+}
+
+/// Returns the elements that fit into a table, of a page counted from the first element; `None` where there are none. One
+/// dimension goes down. Of more, the last goes to the right and the one before it down; the next pages have the next indexes
+/// of the others.
+#[cfg(feature = "tui")]
+pub(super) fn window(
+    dataset: &Dataset,
+    (columns, rows): (usize, usize),
+    page: u64,
+) -> Result<Option<Window>> {
     let dims: Vec<u64> = dataset.shape().iter().map(|&dim| dim as u64).collect();
-    let info = dataset.dataset_info();
-    if info.space.element_count()? == 0 {
+    if dataset.dataset_info().space.element_count()? == 0 {
         return Ok(None);
     }
     let rank = dims.len();
-    // One dimension goes down; of more, the last goes to the right and the one before it down.
-    let most = |at: usize| match rank - at {
-        1 if rank > 1 => columns,
-        1 | 2 => rows,
-        _ => 1,
+    let (mut start, mut count) = (vec![0; rank], vec![1; rank]);
+    let Some(down) = rank.checked_sub(1).map(|last| last.saturating_sub(1)) else {
+        return Ok(Some(Window { selection: Selection::All, width: 1, page: 0, start }));
     };
-    let count: Vec<u64> = dims.iter().enumerate().map(|(at, &dim)| dim.min(most(at) as u64)).collect();
+    if rank > 1 {
+        count[rank - 1] = dims[rank - 1].min(columns as u64);
+    }
+    let rows = (rows as u64).max(1);
+    let pages = dims[down].div_ceil(rows);
+    let page = page.min(dims[..down].iter().fold(pages, |pages, dim| pages.saturating_mul(*dim)) - 1);
+    start[down] = page % pages * rows;
+    count[down] = (dims[down] - start[down]).min(rows);
+    let mut rest = page / pages;
+    for at in (0..down).rev() {
+        (start[at], rest) = (rest % dims[at], rest / dims[at]);
+    }
     let width = if rank > 1 { count[rank - 1] as usize } else { 1 };
-    let selection = if rank == 0 { Selection::All } else { Selection::block(&vec![0; rank], &count)? };
-    Ok(Some((selection, width)))
+    Ok(Some(Window { selection: Selection::block(&start, &count)?, width, page, start }))
 }
 
 fn is_number(datatype: &Datatype) -> bool {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use hyperslab::File;
+
 use super::common::{Folder, done, hyperslab};
 
 /// Files that h5diff 1.10 can read; nothing where there are none.
@@ -45,6 +47,33 @@ fn copies_of_whole_files_are_the_same() {
         assert!(!hyperslab(&["copy", &from, &to]).status.success(), "an existing file is not replaced");
     }
     assert!(folder.names().iter().all(|name| !name.contains("partial")));
+}
+
+/// A file of an old format, in which all filters have names.
+#[test]
+fn chunks_of_old_files_are_copied_as_they_are_stored() {
+    if !testkit::oracles::has_h5py() {
+        return testkit::oracles::missing("h5py");
+    }
+    let folder = Folder::new("old-chunks");
+    let (from, to) = (folder.at("old.h5"), folder.at("copy.h5"));
+    let script = "
+import sys, h5py, numpy
+with h5py.File(sys.argv[1], 'w', libver='earliest') as f:
+    values = numpy.random.default_rng(1).integers(0, 9, (100, 100))
+    f.create_dataset('d', data=values, chunks=(10, 100), shuffle=True, compression='gzip', compression_opts=1)
+";
+    assert!(Command::new("python3").args(["-c", script, &from]).status().unwrap().success());
+    done(&["copy", &from, &to]);
+    let chunks = |path: &str| {
+        let (data, bytes) = (File::open(path).unwrap().dataset("d").unwrap(), std::fs::read(path).unwrap());
+        let stored = |index| {
+            let chunk = data.chunk_info(index).unwrap();
+            bytes[chunk.addr as usize..][..chunk.size as usize].to_vec()
+        };
+        (0..10).map(stored).collect::<Vec<_>>()
+    };
+    assert!(chunks(&from) == chunks(&to), "deflate of another library makes other bytes");
 }
 
 #[test]

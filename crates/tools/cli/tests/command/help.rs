@@ -17,6 +17,59 @@ fn each_command_has_help_and_a_mistyped_one_is_guessed() {
     assert!(!wrong.status.success() && text(&wrong.stderr).contains("did you mean `hyperslab dump`?"));
 }
 
+/// Commands with parsers of every kind.
+#[test]
+fn a_mistyped_option_is_guessed() {
+    for (words, meant) in [
+        (["dump", "--propreties", "a.h5"], "--properties"),
+        (["ls", "--recusive", "a.h5"], "--recursive"),
+        (["stat", "--freespcae", "a.h5"], "--freespace"),
+        (["diff", "--reprot", "a.h5"], "--report"),
+        (["copy", "--overwirte", "a.h5"], "--overwrite"),
+        (["repack", "--fliter", "a.h5"], "--filter"),
+        (["check", "--jsno", "a.h5"], "--json"),
+        (["view", "--no-opne", "a.h5"], "--no-open"),
+        (["watch", "--intreval", "a.h5"], "--interval"),
+        (["log", "--entires", "a.h5"], "--entries"),
+        (["serve", "--listne", "a.h5"], "--listen"),
+        (["recover", "--tiemout", "a.h5"], "--timeout"),
+    ] {
+        let wrong = hyperslab(&words);
+        let said = text(&wrong.stdout) + &text(&wrong.stderr);
+        assert!(
+            !wrong.status.success() && said.contains(&format!("did you mean \"{meant}\"?")),
+            "{words:?}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_mistyped_path_is_guessed() {
+    let folder = Folder::new("help-path");
+    let (path, copy) = (folder.at("a.h5"), folder.at("b.h5"));
+    let file = File::create(&path).unwrap();
+    file.new_dataset::<i32>().shape([2]).create("run/temperature").unwrap();
+    file.close().unwrap();
+    let object = format!("{path}/run/temprature");
+    let commands: [&[&str]; 6] = [
+        &["dump", "-d", "/run/temprature", &path],
+        &["dump", "-g", "/rnu", &path],
+        &["ls", &object],
+        &["copy", "-s", "/run/temprature", &path, &copy],
+        &["diff", &path, &path, "/run/temprature"],
+        &["view", "--text", &path, "/run/temprature"],
+    ];
+    for words in commands {
+        let wrong = hyperslab(words);
+        let meant = if words.contains(&"/rnu") { "/run" } else { "/run/temperature" };
+        let said = text(&wrong.stderr);
+        assert!(
+            !wrong.status.success() && said.contains(&format!("did you mean \"{meant}\"?")),
+            "{words:?}: {said}"
+        );
+    }
+}
+
 #[test]
 fn bash_completes_commands_and_options() {
     let script = text(&done(&["completions", "bash"]).stdout);
@@ -28,6 +81,8 @@ fn bash_completes_commands_and_options() {
     assert_eq!(ask("hyperslab rep", 1), "repack");
     assert_eq!(ask("hyperslab ls --rec", 2), "--recursive");
     assert_eq!(ask("hyperslab dump --prop", 2), "--properties");
+    assert_eq!(ask("hyperslab stat --time", 2), "--timeout");
+    assert_eq!(ask("hyperslab exec --sw", 2), "");
     for shell in ["zsh", "fish"] {
         assert!(text(&done(&["completions", shell]).stdout).contains("recursive"));
     }

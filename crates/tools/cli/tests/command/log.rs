@@ -38,6 +38,30 @@ fn a_log_is_told_compacted_and_copied() {
     assert!(!hyperslab(&["log", &copy]).status.success());
 }
 
+/// A log in subfiles, whose dataset was overwritten.
+#[test]
+fn subfiles_are_joined_into_the_file() {
+    let folder = Folder::new("cli-join");
+    let path = folder.path().join("run.h5").display().to_string();
+    let file = File::create(format!("log+sub2:{path}")).unwrap();
+    let data = file.new_dataset::<i32>().shape([5000]).create("data").unwrap();
+    for round in 0..3 {
+        data.write_raw(&vec![round; 5000]).unwrap();
+        file.flush().unwrap();
+    }
+    file.close().unwrap();
+    let subfiles = folder.path().join("run.h5.subfiles");
+    assert!(subfiles.is_dir());
+    done(&["log", "--join", &path]);
+    assert!(!subfiles.exists());
+    let file = File::open(format!("log:{path}")).unwrap();
+    assert_eq!(file.dataset("data").unwrap().read_raw::<i32>().unwrap(), vec![2; 5000]);
+    drop(file);
+    let told = super::common::text(&done(&["log", &path]).stdout);
+    assert!(told.contains("flushes     1\n") && told.contains("overlap     0"), "{told}");
+    done(&["check", &format!("log:{path}")]);
+}
+
 /// Strings, and references to objects, in a log that is compacted and repacked, by us and by libhdf5.
 #[test]
 fn values_and_references_survive_a_repack_by_anyone() {

@@ -12,6 +12,8 @@ mod help;
 mod json;
 mod log;
 mod objects;
+mod progress;
 mod serve;
+mod swmr;
 mod vol;
 mod watch;

@@ -16,6 +16,7 @@ use super::table::Table;
 use crate::h5::holes;
 use crate::h5::ls::source::ObjectAt;
 use crate::h5::subset::{Hyperslab, Subset};
+use crate::total::Total;
 
 /// Bytes of elements that are held at a time, of each dataset.
 const STRIP_BYTES: u64 = 8 << 20;
@@ -91,6 +92,7 @@ impl Pair<'_> {
                 self.read(0, infos[0], &strips[0], &memory[0])?,
                 self.read(1, infos[1], &strips[1], &memory[1])?,
             ];
+            values.report.progress.advance(Total { objects: 0, bytes: sides[0].0.len() as u64 });
             let size = memory[smaller].size() as usize;
             // h5diff steps through arrays of different sizes by the smaller one, in both.
             let len = sides[smaller].0.len();

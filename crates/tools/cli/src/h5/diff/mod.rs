@@ -23,15 +23,17 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use hyperslab::{Error, LinkTarget, Result};
+use hyperslab::{Error, LinkTarget, ObjectKind, Result};
 use object::Objects;
 use options::{Command, Options};
 use report::{Report, column};
-use walk::{List, What, leads_nowhere};
+use walk::{Entry, List, What, leads_nowhere};
 
 use crate::h5::ls::source::{ObjectAt, Source};
+use crate::near::hint;
 use crate::open::shown;
-use crate::progress::spinner_beside_output;
+use crate::progress::Progress;
+use crate::total::{Measure, Total, dataset_bytes};
 
 /// Exit codes.
 const DIFFERENT: u8 = 1;
@@ -56,10 +58,9 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             ExitCode::FAILURE
         }
         Command::Compare(options) => {
-            let mut report = Report::new(&options, &mut out);
-            let bar = spinner_beside_output("diff");
+            let mut report = Report::new(&options, &mut out, Progress::start_beside_output("diff"));
             let found = compare(&mut report, &options);
-            bar.finish_and_clear();
+            report.progress = Progress::hidden();
             summary(&mut report);
             if options.json {
                 let document = json::document(&report, found);
@@ -154,16 +155,16 @@ fn find_both(
     let mut find = |side: usize| {
         let root = ObjectAt::root(&roots[side]);
         let path = options.objects.as_ref().map_or("/", |objects| &objects[side]);
-        named(&root, path, options.follow).map(|what| Side { root, path: path.to_owned(), what }).map_err(
-            |error| {
-                report.say(&format!(
-                    "Object <{path}> could not be found in <{}>\n",
-                    shown(&options.files[side])
-                ));
+        match named(&root, path, options.follow) {
+            Ok(what) => Ok(Side { root, path: path.to_owned(), what }),
+            Err(error) => {
+                let file = shown(&options.files[side]);
+                report.say(&format!("Object <{path}> could not be found in <{file}>\n"));
                 report.fail(&error);
-                0u64
-            },
-        )
+                hint(root.container(), path);
+                Err(0u64)
+            }
+        }
     };
     let sides = [find(0)?, find(1)?];
     if options.follow {
@@ -256,6 +257,8 @@ fn compare_lists(report: &mut Report<'_>, sides: &[Side; 2], lists: &[List; 2]) 
     report.contents_differ |= options.excluded.is_empty() && sizes_differ;
     report.contents_differ |= matched.iter().any(|m| m.first.is_none() || m.second.is_none());
     let files = [&sides[0].root, &sides[1].root];
+    let pairs = matched.iter().filter(|one| one.second.is_some()).filter_map(|one| one.first);
+    report.progress.expect(|| pairs.map(|at| to_compare(&lists[0].entries[at])).reduce(Total::plus));
     let mut objects = Objects { report, files, excluded_attributes: options.excluded_attributes.clone() };
     let mut differences = 0;
     for one in &matched {
@@ -263,6 +266,7 @@ fn compare_lists(report: &mut Report<'_>, sides: &[Side; 2], lists: &[List; 2]) 
         match entries {
             [Some(first), Some(second)] => {
                 let found = objects.compare(first, second);
+                objects.report.progress.advance(Total { objects: 1, bytes: 0 });
                 objects.report.findings.compared(first, second, found);
                 differences += found;
             }
@@ -272,6 +276,17 @@ fn compare_lists(report: &mut Report<'_>, sides: &[Side; 2], lists: &[List; 2]) 
         }
     }
     differences
+}
+
+/// Returns what is compared of an object: what cannot be told is nothing.
+fn to_compare(entry: &Entry) -> Total {
+    let bytes = match &entry.what {
+        What::Object(place, ObjectKind::Dataset) => {
+            dataset_bytes(place.container(), place.token, Measure::Decoded).unwrap_or(0)
+        }
+        _ => 0,
+    };
+    Total { objects: 1, bytes }
 }
 
 fn print_list(

@@ -8,6 +8,7 @@ use hyperslab::vol::model::text::to_bytes;
 use super::json::Findings;
 use super::options::Options;
 use crate::h5::dump::streams::failed;
+use crate::progress::Progress;
 
 /// Prints, and remembers what decides about the exit code.
 pub(crate) struct Report<'a> {
@@ -15,6 +16,8 @@ pub(crate) struct Report<'a> {
     out: &'a mut dyn Write,
     /// What was compared, for programs.
     pub(crate) findings: Findings,
+    /// How far the comparison is.
+    pub(crate) progress: Progress,
     /// One has objects or attributes that the other has not.
     pub(crate) contents_differ: bool,
     /// Something could not be compared.
@@ -24,11 +27,12 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub(crate) fn new(options: &'a Options, out: &'a mut dyn Write) -> Self {
+    pub(crate) fn new(options: &'a Options, out: &'a mut dyn Write, progress: Progress) -> Self {
         Report {
             options,
             out,
             findings: Findings::default(),
+            progress,
             contents_differ: false,
             incomparable: false,
             failed: false,

@@ -10,6 +10,7 @@ use super::options::Wanted;
 use super::tables::{Sorting, walk};
 use super::{Dumper, attributes::list_attributes};
 use crate::h5::subset::Subset;
+use crate::near::hint;
 
 /// Links that are followed on the way to an object.
 const TRAVERSALS_MAX: u32 = 16;
@@ -119,6 +120,7 @@ impl Dumper<'_> {
     /// The block of an object that is not there.
     fn missing(&mut self, word: &str, what: &str, name: &str) -> Result<()> {
         self.fail(&format!("unable to open {what} \"{name}\""));
+        hint(&*self.container(), name);
         let brace: &[u8] = if word == "GROUP" { b"\" {" } else { b"\" " };
         self.put(&[b"\n", word.as_bytes(), b" \"", &to_bytes(name)[..], brace, b"\n   "].concat())?;
         self.put(if word == "GROUP" { b"}" } else { b"" })
@@ -145,6 +147,7 @@ impl Dumper<'_> {
         });
         let Ok(Some(link)) = found else {
             self.fail(&format!("unable to get link info from \"{name}\""));
+            hint(&*self.container(), name);
             return Ok(());
         };
         let (word, lines) = match link.target {
@@ -171,6 +174,7 @@ impl Dumper<'_> {
         let (object, attribute) = split_attribute(name);
         let Ok(token) = self.find(object) else {
             self.fail(&format!("unable to open object \"{object}\""));
+            hint(&*self.container(), object);
             return self.put(&[b"\nATTRIBUTE \"", &to_bytes(name)[..], b"\" {\n}"].concat());
         };
         match self.container().attribute_info(token, &attribute)? {

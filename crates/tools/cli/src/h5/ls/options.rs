@@ -1,5 +1,7 @@
 //! The command line: h5ls's options.
 
+use crate::help::{option_names, unknown_option};
+
 /// The options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -216,7 +218,7 @@ impl Options {
                 self.driver = Some(driver.to_owned());
                 None
             }
-            None => Some(Command::Wrong(format!("unknown option {arg}"))),
+            None => Some(Command::Wrong(unknown_option(arg, option_names(USAGE)))),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::escape::escape;
 use super::options::Options;
 use super::seen::Seen;
 use super::source::{ObjectAt, Source};
+use crate::near::hint;
 use crate::settings::registry;
 
 /// Links listed at a time: many, because a container may have to sort all of them for each page.
@@ -131,12 +132,20 @@ impl<'a> Lister<'a> {
                 self.link(&group, &link, path)?;
                 Ok(true)
             }
-            Ok(None) => self.not_found(path),
+            Ok(None) => self.nothing_at(source, path),
             Err(error) => {
                 complain(&error, self.options);
-                self.not_found(path)
+                self.nothing_at(source, path)
             }
         }
+    }
+
+    /// Says that nothing is at a path that the user named, and what may have been meant.
+    fn nothing_at(&mut self, source: &Rc<Source>, path: &ObjectPath) -> io::Result<bool> {
+        let found = self.not_found(path)?;
+        self.out.flush()?;
+        hint(ObjectAt::root(source).container(), path.name());
+        Ok(found)
     }
 
     fn not_found(&mut self, path: &ObjectPath) -> io::Result<bool> {

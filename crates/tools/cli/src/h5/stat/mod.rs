@@ -14,7 +14,7 @@ use options::{Command, Options};
 
 use crate::h5::ls::source::{ObjectAt, Source};
 use crate::open::shown;
-use crate::progress::spinner_beside_output;
+use crate::progress::Progress;
 
 /// Tells what is in the file that the command line names.
 pub(crate) fn run(args: &[String]) -> ExitCode {
@@ -38,10 +38,10 @@ fn tell(out: &mut dyn Write, options: &Options) -> io::Result<u8> {
     if !options.json {
         writeln!(out, "Filename: {}", shown(&options.file))?;
     }
-    let bar = spinner_beside_output("stat");
+    let progress = Progress::start_beside_output("stat");
     let found =
         Source::open(&options.file, None, 1).and_then(|source| collect::collect(&ObjectAt::root(&source)));
-    bar.finish_and_clear();
+    drop(progress);
     match found {
         Ok(found) if options.json => json::print(out, &shown(&options.file), &found).map(|()| 0),
         Ok(found) => print::print(out, &found, options).map(|()| 0),

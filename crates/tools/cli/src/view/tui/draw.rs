@@ -7,9 +7,9 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, List, ListState, Paragraph};
 
-use super::state::{Row, Tab, Viewer};
+use super::state::{Row, Viewer};
 
-const KEYS: &str = " ↑↓ move  → open  ← close  Tab values or plot  q end";
+const KEYS: &str = " ↑↓ move  → open  ← close  PgUp PgDn values  Tab values or plot  q end";
 
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, viewer: &Viewer) {
@@ -40,16 +40,12 @@ fn label(row: &Row) -> String {
 
 fn draw_object(frame: &mut Frame<'_>, viewer: &Viewer, area: Rect) {
     let about = viewer.about();
-    let title = match viewer.tab {
-        Tab::Values => " values ",
-        Tab::Plot => " plot ",
-    };
     let height = u16::try_from(about.len() + 2).unwrap_or(u16::MAX).min(area.height / 2);
     let [top, bottom] = Layout::vertical([Constraint::Length(height), Constraint::Min(1)]).areas(area);
     frame.render_widget(Paragraph::new(lines(&about)).block(Block::bordered()), top);
-    let block = Block::bordered().title(title);
-    let inner = block.inner(bottom);
+    let inner = Block::bordered().inner(bottom);
     let content = viewer.content(usize::from(inner.width), usize::from(inner.height));
+    let block = Block::bordered().title(viewer.title());
     frame.render_widget(Paragraph::new(lines(&content)).block(block), bottom);
 }
 

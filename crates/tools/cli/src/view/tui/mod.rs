@@ -48,8 +48,8 @@ fn press(viewer: &mut Viewer, key: KeyCode, is_control: bool) {
         KeyCode::Char('c') if is_control => viewer.is_done = true,
         KeyCode::Up | KeyCode::Char('k') => viewer.move_by(-1),
         KeyCode::Down | KeyCode::Char('j') => viewer.move_by(1),
-        KeyCode::PageUp => viewer.move_by(-20),
-        KeyCode::PageDown => viewer.move_by(20),
+        KeyCode::PageUp => viewer.page_by(-1),
+        KeyCode::PageDown => viewer.page_by(1),
         KeyCode::Home => viewer.move_by(isize::MIN),
         KeyCode::End => viewer.move_by(isize::MAX),
         KeyCode::Right | KeyCode::Enter | KeyCode::Char('l') => viewer.open(),
@@ -118,6 +118,26 @@ mod tests {
         press(&mut viewer, KeyCode::Tab, false);
         let plot = screen(&mut viewer);
         assert!(plot.contains("0 .. 11"), "{plot}");
+    }
+
+    #[test]
+    fn values_are_paged_through_to_the_last_ones() {
+        let mut viewer = viewer();
+        for _ in 0..2 {
+            press(&mut viewer, KeyCode::Down, false);
+            press(&mut viewer, KeyCode::Right, false);
+        }
+        press(&mut viewer, KeyCode::Down, false);
+        let first = screen(&mut viewer);
+        assert!(first.contains("/run/wave") && first.contains("0.099"), "{first}");
+        press(&mut viewer, KeyCode::PageDown, false);
+        let second = screen(&mut viewer);
+        assert!(!second.contains("0.099") && second.contains("values from [1"), "{second}");
+        (0..100).for_each(|_| press(&mut viewer, KeyCode::PageDown, false));
+        let last = screen(&mut viewer);
+        assert!(last.contains("0.867") && last.contains("values from"), "{last}");
+        (0..100).for_each(|_| press(&mut viewer, KeyCode::PageUp, false));
+        assert_eq!(screen(&mut viewer), first);
     }
 
     #[test]

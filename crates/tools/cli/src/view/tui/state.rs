@@ -1,14 +1,18 @@
 //! The tree that is shown, and what is selected in it.
 
+use std::cell::{Cell, RefCell};
+
 use hyperslab::{Dataset, File, Group, Object, ObjectHandle, Result};
 
 use crate::elements::texts;
 use crate::h5::ls::types::describe;
 use crate::view::picture;
-use crate::view::text::{Sample, sampled, window};
+use crate::view::text::{Sample, Window, sampled, window};
 
 /// Members of a group that are listed.
 const MEMBERS_MAX: usize = 10_000;
+/// Columns of an element, with the gap to the next one.
+const CELL: usize = 12;
 /// Attributes that are shown of an object.
 const ATTRIBUTES_MAX: usize = 8;
 
@@ -36,6 +40,10 @@ pub(super) struct Viewer {
     pub(super) rows: Vec<Row>,
     pub(super) at: usize,
     pub(super) tab: Tab,
+    /// The page of values that is shown.
+    page: Cell<u64>,
+    /// Where that begins, unless it is the first.
+    start: RefCell<String>,
     pub(super) is_done: bool,
 }
 
@@ -44,13 +52,34 @@ impl Viewer {
     pub(super) fn new(file: File) -> Result<Self> {
         let name = file.filename().rsplit('/').next().unwrap_or("/").to_owned();
         let root = Row { path: "/".to_owned(), name, depth: 0, is_group: true, is_open: false };
-        let mut viewer = Viewer { file, rows: vec![root], at: 0, tab: Tab::Values, is_done: false };
+        let (page, start) = (Cell::default(), RefCell::default());
+        let mut viewer =
+            Viewer { file, rows: vec![root], at: 0, tab: Tab::Values, page, start, is_done: false };
         viewer.open();
         Ok(viewer)
     }
 
     pub(super) fn move_by(&mut self, by: isize) {
         self.at = self.at.saturating_add_signed(by).min(self.rows.len().saturating_sub(1));
+        self.page.set(0);
+    }
+
+    /// Shows other values of the selected dataset; in the tree, goes so many pages up or down.
+    pub(super) fn page_by(&mut self, by: i8) {
+        let is_dataset = matches!(self.file.object(&self.rows[self.at].path), Ok(ObjectHandle::Dataset(_)));
+        match self.tab == Tab::Values && is_dataset {
+            true => self.page.set(self.page.get().saturating_add_signed(by.into())),
+            false => self.move_by(isize::from(by) * 20),
+        }
+    }
+
+    /// Returns what stands over the values or the plot.
+    pub(super) fn title(&self) -> String {
+        match (self.tab, &*self.start.borrow()) {
+            (Tab::Values, start) if !start.is_empty() => format!(" values from {start} "),
+            (Tab::Values, _) => " values ".to_owned(),
+            (Tab::Plot, _) => " plot ".to_owned(),
+        }
     }
 
     /// Opens the selected group.
@@ -75,6 +104,7 @@ impl Viewer {
             self.rows.drain(self.at + 1..self.at + 1 + below);
         } else if let Some(parent) = self.rows[..self.at].iter().rposition(|row| row.depth < depth) {
             self.at = parent;
+            self.page.set(0);
         }
     }
 
@@ -94,14 +124,30 @@ impl Viewer {
 
     /// Returns the lines of the selected dataset, for a place of this size.
     pub(super) fn content(&self, columns: usize, lines: usize) -> Vec<String> {
+        self.start.take();
         let Ok(ObjectHandle::Dataset(dataset)) = self.file.object(&self.rows[self.at].path) else {
             return Vec::new();
         };
         let shown = match self.tab {
-            Tab::Values => values(&dataset, columns, lines),
+            Tab::Values => self.values(&dataset, columns, lines),
             Tab::Plot => plot(&dataset, columns, lines),
         };
         shown.unwrap_or_else(|error| vec![error.root_cause().to_string()])
+    }
+
+    /// Returns a page of elements, in as many columns as the last dimension has and the place allows.
+    fn values(&self, dataset: &Dataset, columns: usize, lines: usize) -> Result<Vec<String>> {
+        let size = ((columns / CELL).max(1), lines);
+        let Some(Window { selection, width, page, start }) = window(dataset, size, self.page.get())? else {
+            return Ok(vec!["no elements".to_owned()]);
+        };
+        self.page.set(page);
+        self.start.replace(if page == 0 { String::new() } else { format!("{start:?}") });
+        let texts = texts(dataset, &selection)?;
+        Ok(texts
+            .chunks(width.max(1))
+            .map(|row| row.iter().map(|text| cell(text)).collect::<Vec<_>>().join(" "))
+            .collect())
     }
 }
 
@@ -144,19 +190,9 @@ fn attributes(object: &Object) -> Result<Vec<String>> {
     Ok(shown.collect())
 }
 
-/// Returns the first elements, in as many columns as the last dimension has and the place allows.
-fn values(dataset: &Dataset, columns: usize, lines: usize) -> Result<Vec<String>> {
-    const CELL: usize = 12;
-    let Some((selection, width)) = window(dataset, (columns / CELL).max(1), lines.max(1))? else {
-        return Ok(vec!["no elements".to_owned()]);
-    };
-    let texts = texts(dataset, &selection)?;
-    let cell = |text: &String| {
-        let text: String = text.chars().take(CELL - 1).collect();
-        format!("{text:>width$}", width = CELL - 1)
-    };
-    let row = |row: &[String]| row.iter().map(cell).collect::<Vec<_>>().join(" ");
-    Ok(texts.chunks(width.max(1)).map(row).collect())
+fn cell(text: &str) -> String {
+    let text: String = text.chars().take(CELL - 1).collect();
+    format!("{text:>width$}", width = CELL - 1)
 }
 
 fn plot(dataset: &Dataset, columns: usize, lines: usize) -> Result<Vec<String>> {
