@@ -9,7 +9,7 @@ use model::text::to_path;
 use model::{Error, Kind, Result};
 use vol::{
     Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess,
-    Registry,
+    Registry, Writers,
 };
 
 use crate::handle::CAPABILITY;
@@ -65,10 +65,10 @@ pub trait Engines: Debug + Default + Send + Sync {
     /// clusters that are known are looked at.
     fn find(&self, registry: &Registry, engine: Option<&str>, path: &str) -> Result<Option<Self::Location>>;
 
-    /// Returns whether several processes may write to a container of an engine at the same time.
-    fn is_concurrent(registry: &Registry, engine: Option<&str>) -> bool {
+    /// Returns which processes may write to a container of an engine.
+    fn writers(registry: &Registry, engine: Option<&str>) -> Writers {
         let _ = (registry, engine);
-        false
+        Writers::One
     }
 
     /// Locks a path until the returned file is closed, so that others cannot create a container there.
@@ -159,8 +159,8 @@ where
         }
     }
 
-    fn is_concurrent(&self, engine: Option<&str>, registry: &Registry) -> bool {
-        E::is_concurrent(registry, engine)
+    fn writers(&self, engine: Option<&str>, registry: &Registry) -> Writers {
+        E::writers(registry, engine)
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {

@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::objects::{ContainerLocation, Engine, Pool, memory};
 use model::{Error, Result};
@@ -59,6 +60,8 @@ pub struct Options {
     pub daos_names: bool,
     /// `class=`: the class of objects that are created.
     pub class: Option<String>,
+    /// `lease=SECONDS`: how long a writer that died keeps others away, where one process at a time writes.
+    pub lease: Option<Duration>,
 }
 
 impl Options {
@@ -78,6 +81,7 @@ impl Options {
                     return Err(Error::invalid("read location").with("names", other));
                 }
                 Some(("class", class)) => options.class = Some(class.to_owned()),
+                Some(("lease", seconds)) => options.lease = Some(lease_of(seconds)?),
                 _ => others.push(option),
             }
         }
@@ -86,6 +90,14 @@ impl Options {
             false => format!("{path}?{}", others.join("&")),
         };
         Ok((path, options))
+    }
+}
+
+/// Returns a lease of so many seconds. What is stored of it has seconds, so a shorter one may be none.
+fn lease_of(seconds: &str) -> Result<Duration> {
+    match seconds.parse() {
+        Ok(seconds @ 2..=3600) => Ok(Duration::from_secs(seconds)),
+        _ => Err(Error::invalid("read location").with("lease", seconds).with("wanted", "2 to 3600 seconds")),
     }
 }
 

@@ -7,7 +7,7 @@ use model::{Error, Result};
 use protocol::wire::{self, OpenRequest};
 use vol::{
     Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Registry,
-    Replica, Replicas,
+    Replica, Replicas, Writers,
 };
 
 use crate::container::ParallelContainer;
@@ -68,7 +68,7 @@ impl ParallelConnector {
             // Each rank may have another server, which sees what the others stored.
             true if protocol::has_several_nodes(path) => Sharing::Concurrent,
             true => Sharing::Served,
-            false if self.inner.is_concurrent(engine, registry) => Sharing::Concurrent,
+            false if self.inner.writers(engine, registry) == Writers::Many => Sharing::Concurrent,
             false => Sharing::Led,
         }
     }

@@ -47,8 +47,8 @@ impl Connector for Slow {
         self.0.info()
     }
 
-    fn is_concurrent(&self, _engine: Option<&str>, _registry: &Registry) -> bool {
-        true
+    fn writers(&self, _engine: Option<&str>, _registry: &Registry) -> Writers {
+        Writers::Many
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {

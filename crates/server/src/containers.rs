@@ -9,7 +9,7 @@ use model::{Budget, Error, Kind, Limits, Result};
 use protocol::wire::OpenRequest;
 use protocol::{Begin, Whereabouts};
 use system::sync::Mutex;
-use vol::{Access, Container, ContainerOpen, Durability, FileAccess, Registry};
+use vol::{Access, Container, ContainerOpen, Durability, FileAccess, Registry, Writers};
 
 use crate::config::Config;
 use crate::direct::Direct;
@@ -64,8 +64,8 @@ pub(crate) struct Containers {
     layers: Option<String>,
     /// The connector of all containers, and where they are.
     stand: Option<Stand>,
-    /// Whether several servers share the store of all containers.
-    is_concurrent: bool,
+    /// Whether several servers may share the store of all containers.
+    has_several_nodes: bool,
     /// Containers in such a store, by location.
     stores: Mutex<HashMap<String, Arc<SharedStore>>>,
     shared_writers: bool,
@@ -80,10 +80,11 @@ pub(crate) struct Containers {
     locks: Mutex<HashMap<String, Arc<Locks>>>,
 }
 
-/// Returns whether several servers may stand in front of a store.
-fn is_concurrent(registry: &Registry, stand: &Stand) -> bool {
+/// Returns whether several servers may stand in front of a store. Where one of them at a time writes to a container, clients go
+/// to that one.
+fn has_several_nodes(registry: &Registry, stand: &Stand) -> bool {
     let connector = registry.by_name(&stand.connector);
-    connector.is_ok_and(|connector| connector.is_concurrent(stand.engine.as_deref(), registry))
+    connector.is_ok_and(|connector| connector.writers(stand.engine.as_deref(), registry) != Writers::One)
 }
 
 /// A store that was not reached yet is asked by opening the container.
@@ -117,7 +118,7 @@ impl Containers {
             hidden: Arc::new(HiddenPaths::new(config.root.as_deref(), root.as_deref())),
             root,
             layers,
-            is_concurrent: stand.as_ref().is_some_and(|stand| is_concurrent(&config.registry, stand)),
+            has_several_nodes: stand.as_ref().is_some_and(|stand| has_several_nodes(&config.registry, stand)),
             stand,
             stores: Mutex::default(),
             shared_writers: config.shared_writers,
@@ -161,7 +162,7 @@ impl Containers {
 
     /// Returns what the sessions of a container share, where several servers share its store.
     fn store(&self, location: &str, name: &str) -> Option<Arc<SharedStore>> {
-        let stand = self.stand.as_ref().filter(|_| self.is_concurrent)?;
+        let stand = self.stand.as_ref().filter(|_| self.has_several_nodes)?;
         // A client cannot name it: names have no backslash.
         let new = || Arc::new(SharedStore::new(stand.location(&format!("{name}\\sessions"))));
         let mut stores = self.stores.lock();

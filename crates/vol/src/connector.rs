@@ -86,11 +86,11 @@ pub trait Connector: Send + Sync {
         None
     }
 
-    /// Returns whether several processes may open a container of an engine for writing, each for itself and at the same time.
-    /// After a commit of its own, each sees what the others committed. `registry` has the engines that a program added.
-    fn is_concurrent(&self, engine: Option<&str>, registry: &Registry) -> bool {
+    /// Returns which processes may open a container of an engine for writing. `registry` has the engines that a program
+    /// added.
+    fn writers(&self, engine: Option<&str>, registry: &Registry) -> Writers {
         let _ = (engine, registry);
-        false
+        Writers::One
     }
 
     /// Returns whether `open` would find a container of this connector there.
@@ -100,6 +100,19 @@ pub trait Connector: Send + Sync {
     fn extensions(&self) -> &'static [ExtensionInfo] {
         &[]
     }
+}
+
+/// Which processes may open a container for writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Writers {
+    /// One process; others cannot tell whether it is still there.
+    #[default]
+    One,
+    /// One process at a time, on whatever machine: while it is there, others get an error of kind `Busy`; when it died, another
+    /// one may go on.
+    OneAtATime,
+    /// Several, each for itself and at the same time. After a commit of its own, each sees what the others committed.
+    Many,
 }
 
 /// Puts layers over containers.

@@ -34,7 +34,7 @@ pub use access::{
 };
 pub use blobs::Blobs;
 pub use capability::Capability;
-pub use connector::{Connector, ConnectorInfo, LayerFactory};
+pub use connector::{Connector, ConnectorInfo, LayerFactory, Writers};
 pub use container::{Container, Layer};
 pub use extension::{Extension, ExtensionInfo, ExtensionValue, Optional, call};
 pub use handle::{CloseErrorHook, close_on_drop, set_close_error_hook};

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use iod_storage::{Mode, Service};
-use keyed::engine::{EMBEDDED, EngineLocation, EnginePools, MEMORY, Options};
+use keyed::engine::{self, EMBEDDED, EngineLocation, EnginePools, MEMORY, Options};
 use keyed::{During, Engines, Location};
 use model::properties::FileCreate;
 use model::text::to_path;
 use model::{Error, Result};
-use vol::Registry;
+use vol::{Registry, Writers};
 
 use crate::IodMapping;
 
@@ -65,8 +65,12 @@ impl Default for IodEngines {
 
 impl From<EngineLocation> for IodLocation {
     fn from(found: EngineLocation) -> Self {
-        let place = found.place;
-        IodLocation { service: Service::pool(place.pool), name: place.name, key: place.key }
+        let EngineLocation { place, options, .. } = found;
+        let service = match options.lease {
+            Some(lease) => Service::leased_pool(place.pool, lease),
+            None => Service::pool(place.pool),
+        };
+        IodLocation { service, name: place.name, key: place.key }
     }
 }
 
@@ -76,6 +80,14 @@ impl Engines for IodEngines {
     const VALUE: u32 = 542;
     const ABOUT: &'static str = "key-value stores, arrays and blobs: embedded, or on Ceph (iod+rados:)";
 
+    /// One process at a time has the lease of a container in a pool that several processes reach.
+    fn writers(registry: &Registry, engine: Option<&str>) -> Writers {
+        match engine.is_some_and(|name| engine::is_concurrent(registry, name)) {
+            true => Writers::OneAtATime,
+            false => Writers::One,
+        }
+    }
+
     fn location(&self, registry: &Registry, engine: Option<&str>, path: &str) -> Result<IodLocation> {
         match engine {
             None => in_folder(path),
@@ -83,7 +95,7 @@ impl Engines for IodEngines {
             Some(EMBEDDED) => in_folder(path),
             Some(other) => {
                 let found = self.pools.place(registry, other, path)?;
-                match found.options == Options::default() {
+                match (Options { lease: None, ..found.options.clone() }) == Options::default() {
                     true => Ok(found.into()),
                     false => Err(Error::unsupported("use options of a container").with("path", path)),
                 }

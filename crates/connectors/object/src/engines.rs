@@ -9,7 +9,7 @@ use model::properties::FileCreate;
 use model::text::{from_path, to_path};
 use model::{Error, Result};
 use objects::{ContainerId, Mode, ObjectClass, Pool};
-use vol::Registry;
+use vol::{Registry, Writers};
 
 use crate::ObjectMapping;
 use crate::extensions::class_of_name;
@@ -99,8 +99,11 @@ impl Engines for ObjectEngines {
     const VALUE: u32 = 540;
     const ABOUT: &'static str = "objects with two levels of keys: embedded, or on Ceph (object+rados:)";
 
-    fn is_concurrent(registry: &Registry, engine: Option<&str>) -> bool {
-        engine.is_some_and(|engine| engine::is_concurrent(registry, engine))
+    fn writers(registry: &Registry, engine: Option<&str>) -> Writers {
+        match engine.is_some_and(|engine| engine::is_concurrent(registry, engine)) {
+            true => Writers::Many,
+            false => Writers::One,
+        }
     }
 
     fn location(&self, registry: &Registry, engine: Option<&str>, path: &str) -> Result<ObjectLocation> {

@@ -27,6 +27,8 @@ pub(crate) enum Failure {
     Lost(io::Error),
     /// The server said no, or does not keep to the protocol.
     Refused(Error),
+    /// No node could open the container, because one that is not reached writes to it.
+    Held(Error),
 }
 
 impl From<io::Error> for Failure {
@@ -42,7 +44,7 @@ impl Failure {
     pub(crate) fn into_error(self) -> Error {
         match self {
             Failure::Lost(error) => Error::io("talk to server", &error),
-            Failure::Refused(error) => error,
+            Failure::Refused(error) | Failure::Held(error) => error,
         }
     }
 }

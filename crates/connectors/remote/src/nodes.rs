@@ -61,11 +61,12 @@ impl Session {
         Begin { session, queued: false, nodes: true, resumed }
     }
 
-    /// Makes or opens the container at the first node that answers.
+    /// Creates or opens the container at the first node that can. Where one node at a time writes to a container, others say
+    /// that they are busy; if all do, the one that writes may have died.
     pub(crate) fn begin_at_any(&self, id: Id) -> Result<Connection> {
         persist(self.options.deadline, |deadline| {
             let first = self.route.read().node;
-            let mut last = None;
+            let (mut last, mut held) = (None, None);
             for step in 0..self.nodes.len() {
                 let node = (first + step) % self.nodes.len();
                 let mut connection = match Connection::open(&self.nodes[node], &self.options, deadline) {
@@ -79,8 +80,14 @@ impl Session {
                 self.route.write().node = node;
                 // The same number finds the session that a lost answer was about.
                 let begin = (self.begin_of(id, false), self.request.clone());
-                connection.ask::<_, ()>(FrameKind::Open, 0, &begin)?;
-                return Ok(connection);
+                match connection.ask::<_, ()>(FrameKind::Open, 0, &begin) {
+                    Ok(()) => return Ok(connection),
+                    Err(Failure::Refused(error)) if error.kind() == Kind::Busy => held = Some(error),
+                    Err(failure) => return Err(failure),
+                }
+            }
+            if let Some(error) = held {
+                return Err(Failure::Held(error));
             }
             let error = last.unwrap_or_else(|| io::ErrorKind::NotConnected.into());
             match is_cut(&error) {

@@ -73,7 +73,7 @@ pub(crate) fn persist<T>(
     loop {
         match attempt(deadline) {
             Ok(value) => return Ok(value),
-            Err(Failure::Lost(error)) if !is_fatal(&error) && Instant::now() + pause < deadline => {
+            Err(failure) if may_pass(&failure) && Instant::now() + pause < deadline => {
                 system::thread::sleep(pause);
                 pause = (2 * pause).min(PAUSE_MAX);
             }
@@ -82,7 +82,16 @@ pub(crate) fn persist<T>(
     }
 }
 
-/// Returns a silent server used up the time already.
+/// Returns whether another attempt may succeed. A node that died has the right to write until its lease is over.
+fn may_pass(failure: &Failure) -> bool {
+    match failure {
+        Failure::Lost(error) => !is_fatal(error),
+        Failure::Held(_) => true,
+        Failure::Refused(_) => false,
+    }
+}
+
+/// Returns whether an error shows that a silent server used up the time already.
 pub(crate) fn is_fatal(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as K;
     matches!(error.kind(), K::TimedOut | K::WouldBlock | K::InvalidInput)

@@ -12,7 +12,7 @@ use model::{Dataspace, Datatype, Token};
 pub(crate) use testkit::Folder;
 use vol::{
     Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, LinkLocation, OpDatasetCreate,
-    OpGroupCreate, Registry, Result,
+    OpGroupCreate, Registry, Result, Writers,
 };
 
 /// What servers stand on.
@@ -89,8 +89,8 @@ impl Connector for SharedConnector {
         self.0.info()
     }
 
-    fn is_concurrent(&self, _engine: Option<&str>, _registry: &Registry) -> bool {
-        true
+    fn writers(&self, _engine: Option<&str>, _registry: &Registry) -> Writers {
+        Writers::Many
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
@@ -121,6 +121,17 @@ pub(crate) fn shared_storage() -> Registry {
 pub(crate) fn node(storage: &Registry) -> Config {
     let stack = Some("object+memory:".into());
     Config { stack, root: None, auth: Auth::Off, ..Config::local(storage.clone(), "") }
+}
+
+/// Returns nodes in front of one pool, of which one at a time writes to a container. Each is as if it were alone in its process.
+pub(crate) fn leasing_nodes<const NODES: usize>() -> [Config; NODES] {
+    let engine = iod::storage::strict::engine();
+    std::array::from_fn(|_| {
+        let mut registry = Registry::new();
+        registry.register(Arc::new(iod::IodConnector::new())).expect("iod");
+        iod::engine::register_engine(&mut registry, "shared", engine.clone()).expect("engine");
+        Config { stack: Some("iod+shared:?lease=2".into()), ..node(&registry) }
+    })
 }
 
 /// Returns the location of a container that all these servers have.

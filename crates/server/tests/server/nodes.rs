@@ -10,7 +10,9 @@ use model::{Dataspace, Datatype, Kind, LinkTarget, Selection, Token};
 use vol::*;
 
 use crate::common::raw::Raw;
-use crate::common::{bytes_dataset, clients, group, in_folder, location_of, node, shared_storage};
+use crate::common::{
+    bytes_dataset, clients, group, in_folder, leasing_nodes, location_of, node, shared_storage,
+};
 use crate::proxy::{Proxy, Trouble};
 
 pub(crate) fn create(location: &str) -> std::sync::Arc<dyn Container> {
@@ -233,12 +235,10 @@ pub(crate) fn verify(container: &dyn Container, writer: u32, rounds: u32) {
     }
 }
 
-/// Two nodes of which one after the other ends and comes back, with a proxy that breaks connections in front of each.
-#[test]
-fn nodes_that_end_and_connections_that_break_do_nothing_twice() {
-    let storage = shared_storage();
-    let start = || Server::start(&Config { ..node(&storage) }).unwrap();
-    let (first, second) = (start(), start());
+/// Two nodes, of which one after the other ends and comes back under four writers.
+fn check_nodes_that_end(nodes: &[Config; 2]) {
+    let start = |node: usize| Server::start(&nodes[node]).unwrap();
+    let (first, second) = (start(0), start(1));
     let location = location_of(&[&first, &second], "a");
     create(&location).close().unwrap();
     let ended = AtomicBool::new(false);
@@ -261,19 +261,54 @@ fn nodes_that_end_and_connections_that_break_do_nothing_twice() {
             let listen = ends.listen().clone();
             drop(ends);
             std::thread::sleep(std::time::Duration::from_millis(50));
-            let again = Config { listen, ..node(&storage) };
+            let again = Config { listen, ..nodes[turn % 2].clone() };
             let server = std::iter::repeat_with(|| Server::start(&again)).find_map(std::result::Result::ok);
             servers[turn % 2] = server;
         }
         ended.store(true, Ordering::Relaxed);
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
-    let server = start();
+    let server = start(0);
     let container = clients().open(&server.location("a"), &FileAccess::write()).unwrap();
     for (writer, rounds) in (0..).zip(rounds) {
         verify(&*container, writer, rounds);
     }
     assert_eq!(container.storage_check().unwrap(), []);
+}
+
+#[test]
+fn nodes_that_end_and_connections_that_break_do_nothing_twice() {
+    let storage = shared_storage();
+    check_nodes_that_end(&[node(&storage), node(&storage)]);
+}
+
+#[test]
+fn nodes_of_which_one_writes_may_end_and_do_nothing_twice() {
+    check_nodes_that_end(&leasing_nodes());
+}
+
+/// All clients of a container find the node that writes to it; another one does when that ended.
+#[test]
+fn clients_go_to_the_node_that_writes() {
+    let nodes: [Config; 2] = leasing_nodes();
+    let (first, second) = (Server::start(&nodes[0]).unwrap(), Server::start(&nodes[1]).unwrap());
+    let at = |name: &str, node: usize| format!("{}?node={node}", location_of(&[&first, &second], name));
+    let (a, b) = (create(&at("a", 0)), create(&at("b", 1)));
+    let data = bytes_dataset(&*a, "data", 4).unwrap();
+    let again = clients().open(&at("a", 1), &FileAccess::write()).unwrap();
+    write(&*again, data, b"both");
+    assert_eq!(read(&*a, data, 4), b"both");
+    bytes_dataset(&*b, "data", 4).unwrap();
+    let refused = clients().delete(&second.location("a"), &FileAccess::write()).unwrap_err();
+    assert_eq!(refused.kind(), Kind::Busy, "{refused}");
+    drop(first);
+    write(&*a, data, b"next");
+    assert_eq!(read(&*again, data, 4), b"next");
+    for container in [a, again, b] {
+        container.commit(Durability::Full).unwrap();
+        assert!(container.storage_check().unwrap().is_empty());
+        container.close().unwrap();
+    }
 }
 
 #[test]

@@ -12,10 +12,16 @@ use crate::nodes::{create, load, verify};
 use crate::parallel;
 use crate::process::Process;
 
-/// The pool of the tests' cluster, as `--vol` names it.
+/// Returns the pool of the tests' cluster, as `--vol` names it: of nodes that write to a container at the same time.
 fn pool() -> Option<String> {
     let conf = std::env::var("HYPERSLAB_CEPH_CONF").ok()?;
     Some(format!("object+rados:p1/?conf={conf}"))
+}
+
+/// Returns the same pool, of nodes of which one at a time writes to a container.
+fn leasing_pool() -> Option<String> {
+    let conf = std::env::var("HYPERSLAB_CEPH_CONF").ok()?;
+    Some(format!("iod+rados:p1/?conf={conf}&lease=3"))
 }
 
 /// A name that no other run uses.
@@ -39,10 +45,18 @@ fn wait_for(writers: &[Writer], since: &[u32]) {
 
 #[test]
 fn a_killed_node_loses_nothing_and_nothing_is_done_twice() {
-    let Some(pool) = pool() else { return };
+    pool().into_iter().for_each(|pool| check_killed_nodes(&pool, "killed"));
+}
+
+#[test]
+fn a_killed_node_that_alone_wrote_loses_nothing_and_nothing_is_done_twice() {
+    leasing_pool().into_iter().for_each(|pool| check_killed_nodes(&pool, "killed-writer"));
+}
+
+fn check_killed_nodes(pool: &str, name: &str) {
     let kills: usize = std::env::var("HYPERSLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
-    let mut nodes = [0, 1].map(|_| Process::start_node(&pool, "127.0.0.1:0"));
-    let name = fresh("killed");
+    let mut nodes = [0, 1].map(|_| Process::start_node(pool, "127.0.0.1:0"));
+    let name = fresh(name);
     let location = format!("h5s://{},{}/{name}", nodes[0].address, nodes[1].address);
     create(&location).close().unwrap();
     let writers = [const { Writer { rounds: AtomicU32::new(0), ended: AtomicBool::new(false) } }; 4];
@@ -68,20 +82,25 @@ fn a_killed_node_loses_nothing_and_nothing_is_done_twice() {
             let rounds: Vec<u32> =
                 writers.iter().map(|writer| writer.rounds.load(Ordering::Relaxed)).collect();
             wait_for(&writers, &rounds);
-            nodes[kill % 2] = Process::start_node(&pool, &address);
+            nodes[kill % 2] = Process::start_node(pool, &address);
         }
         writers.iter().for_each(|writer| writer.ended.store(true, Ordering::Relaxed));
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     println!("rounds of the writers: {rounds:?}");
-    verify_all(&pool, &location, &name, &rounds).unwrap();
+    verify_all(pool, &location, &name, &rounds).unwrap();
     nodes.iter_mut().for_each(Process::kill);
 }
 
 #[test]
 fn ranks_write_one_container_through_several_nodes() {
-    let Some(pool) = pool() else { return };
-    let mut nodes = [0, 1].map(|_| Process::start_node(&pool, "127.0.0.1:0"));
+    for pool in [pool(), leasing_pool()].into_iter().flatten() {
+        check_ranks(&pool);
+    }
+}
+
+fn check_ranks(pool: &str) {
+    let mut nodes = [0, 1].map(|_| Process::start_node(pool, "127.0.0.1:0"));
     let location = format!("h5s://{},{}/{}", nodes[0].address, nodes[1].address, fresh("ranks"));
     let at = |rank: usize| format!("{location}?node={rank}");
     // All ranks name the same container; which node each has is left to chance.

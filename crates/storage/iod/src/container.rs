@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use objects::{Change, ObjectId, Phase, Store, Update};
 use system::sync::{Mutex, MutexGuard};
 
 use crate::head::{HEAD, Head};
 use crate::layout::{KNOWN, Layout, NEWEST};
-use crate::lease::Lease;
+use crate::lease::{self, Lease};
 use crate::{Error, Id, Kind, Mode, Result, ScratchPad};
 
 /// The object that says that a container is one of ours, and of which version.
@@ -48,39 +49,54 @@ struct Waiting {
     phases: HashMap<Id, Phase>,
 }
 
+/// Returns the layout of the container in a store.
+///
+/// # Errors
+/// Returns `Corrupt` if there is none that is known.
+fn layout_of(store: &dyn Store) -> Result<Layout> {
+    for layout in KNOWN {
+        let found = store.get(MARK, layout.here, &[MARK_KEY])?.pop().flatten();
+        let version = found.and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
+        match version {
+            Some(version) if version == layout.version => return Ok(layout),
+            Some(newer) if newer > NEWEST.version => {
+                let known = NEWEST.version;
+                return Err(Error::Corrupt(format!(
+                    "the container has layout version {newer}, and this program knows {known}: use a newer one"
+                )));
+            }
+            _ => {}
+        }
+    }
+    Err(Error::Corrupt("there is no container of key-value stores, arrays and blobs".into()))
+}
+
+/// Returns an error if a process has the right to write to the container in a store. What is no container has no writer.
+pub(crate) fn check_unused(store: &dyn Store) -> Result<()> {
+    layout_of(store).map_or(Ok(()), |layout| lease::check_free(store, layout))
+}
+
 impl Core {
-    fn new(store: Arc<dyn Store>, layout: Layout, mode: Mode) -> Result<Core> {
+    fn new(store: Arc<dyn Store>, layout: Layout, mode: Mode, lease: Duration) -> Result<Core> {
         let is_shared = mode == Mode::ReadWrite && !store.is_atomic();
-        let lease = is_shared.then(|| Lease::take(&*store, layout)).transpose()?;
+        let lease = is_shared.then(|| Lease::take(&store, layout, lease)).transpose()?;
         let (waiting, batches, heads) = (Mutex::default(), Mutex::default(), Mutex::default());
         Ok(Core { store, layout, mode, lease, waiting, batches, is_broken: AtomicBool::new(false), heads })
     }
 
-    pub(crate) fn create(store: Arc<dyn Store>) -> Result<Core> {
+    /// Makes an empty store a container. Its writer has the right to write for `lease` at a time.
+    pub(crate) fn create(store: Arc<dyn Store>, lease: Duration) -> Result<Core> {
         let version = NEWEST.version.to_le_bytes();
         let changes = [Change::Single(MARK_KEY, &version)];
         let (dkey, phase) = (NEWEST.here, PHASE);
         store.update(&Update { object: MARK, dkey, changes: &changes, conditions: &[], phase })?;
         store.flush()?;
-        Core::new(store, NEWEST, Mode::ReadWrite)
+        Core::new(store, NEWEST, Mode::ReadWrite, lease)
     }
 
-    pub(crate) fn open(store: Arc<dyn Store>, mode: Mode) -> Result<Core> {
-        for layout in KNOWN {
-            let found = store.get(MARK, layout.here, &[MARK_KEY])?.pop().flatten();
-            let version = found.and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes);
-            match version {
-                Some(version) if version == layout.version => return Core::new(store, layout, mode),
-                Some(newer) if newer > NEWEST.version => {
-                    let known = NEWEST.version;
-                    return Err(Error::Corrupt(format!(
-                        "the container has layout version {newer}, and this program knows {known}: use a newer one"
-                    )));
-                }
-                _ => {}
-            }
-        }
-        Err(Error::Corrupt("there is no container of key-value stores, arrays and blobs".into()))
+    pub(crate) fn open(store: Arc<dyn Store>, mode: Mode, lease: Duration) -> Result<Core> {
+        let layout = layout_of(&*store)?;
+        Core::new(store, layout, mode, lease)
     }
 
     /// Returns the phase in which changes of an object become durable that were asked for in `phase`. What waits is flushed
@@ -117,7 +133,7 @@ impl Core {
     /// Makes all that was done durable; the caller holds [`Core::alone`].
     pub(crate) fn flush(&self) -> Result<()> {
         if let Some(lease) = &self.lease {
-            lease.renew(&*self.store).inspect_err(|_| self.break_off())?;
+            lease.renew().inspect_err(|_| self.break_off())?;
         }
         self.store.flush()?;
         *self.waiting.lock() = Waiting::default();
@@ -179,14 +195,6 @@ impl Core {
                 heads.insert(id, head);
             }
             _ => drop(heads.remove(&id)),
-        }
-    }
-}
-
-impl Drop for Core {
-    fn drop(&mut self) {
-        if let Some(lease) = &self.lease {
-            lease.give_back(&*self.store);
         }
     }
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use objects::{ContainerId, Pool};
 use system::sync::{Mutex, MutexGuard};
 
-use crate::container::Core;
+use crate::container::{self, Core};
+use crate::lease::LEASE;
 use crate::{Container, Error, Mode, Result};
 
 /// Containers by name: the folders of a folder, memory, or a pool of any engine. Clones share what they have.
@@ -18,7 +20,7 @@ pub struct Service(FolderState);
 enum FolderState {
     Folder(PathBuf),
     Memory(Arc<Mutex<BTreeMap<String, Arc<Core>>>>),
-    Pool(Arc<dyn Pool>),
+    Pool { pool: Arc<dyn Pool>, lease: Duration },
 }
 
 /// The name of a container inside of its folder. It is part of the format.
@@ -76,7 +78,14 @@ impl Service {
     /// Containers in a pool of any engine, next to those that others keep there.
     #[must_use]
     pub fn pool(pool: Arc<dyn Pool>) -> Service {
-        Service(FolderState::Pool(pool))
+        Service::leased_pool(pool, LEASE)
+    }
+
+    /// Containers in a pool of any engine. On one that several processes may open, a writer that dies keeps the right to
+    /// write for `lease`, which the clocks of all machines must agree on.
+    #[must_use]
+    pub fn leased_pool(pool: Arc<dyn Pool>, lease: Duration) -> Service {
+        Service(FolderState::Pool { pool, lease })
     }
 
     /// Creates an empty container; one of the same name is `Exists`.
@@ -88,16 +97,16 @@ impl Service {
                     return Err(exists(name));
                 }
                 let store = objects::memory::pool().create(ContainerId::from_name(INSIDE))?;
-                let core = Arc::new(Core::create(store)?);
+                let core = Arc::new(Core::create(store, LEASE)?);
                 all.insert(name.to_owned(), core.clone());
                 Ok(Container::new(core, Mode::ReadWrite))
             }
-            FolderState::Pool(pool) => {
+            FolderState::Pool { pool, lease } => {
                 let store = pool.create(id_in_pool(name)).map_err(|error| match error {
                     Error::Exists(_) => exists(name),
                     error => error,
                 })?;
-                Ok(Container::new(Arc::new(Core::create(store)?), Mode::ReadWrite))
+                Ok(Container::new(Arc::new(Core::create(store, *lease)?), Mode::ReadWrite))
             }
             FolderState::Folder(parent) => {
                 check_name(name)?;
@@ -106,7 +115,7 @@ impl Service {
                     Error::Exists(_) => exists(name),
                     error => error,
                 })?;
-                let core = Arc::new(Core::create(store)?);
+                let core = Arc::new(Core::create(store, LEASE)?);
                 locked(&OPEN).insert(key(&parent.join(name)), Arc::downgrade(&core));
                 Ok(Container::new(core, Mode::ReadWrite))
             }
@@ -120,12 +129,12 @@ impl Service {
                 let core = locked(all).get(name).cloned().ok_or_else(|| missing(name))?;
                 Ok(Container::new(core, mode))
             }
-            FolderState::Pool(pool) => {
+            FolderState::Pool { pool, lease } => {
                 let store = pool.open(id_in_pool(name), mode).map_err(|error| match error {
                     Error::NotFound(_) => missing(name),
                     error => error,
                 })?;
-                Ok(Container::new(Arc::new(Core::open(store, mode)?), mode))
+                Ok(Container::new(Arc::new(Core::open(store, mode, *lease)?), mode))
             }
             FolderState::Folder(parent) => {
                 check_name(name)?;
@@ -138,7 +147,7 @@ impl Service {
         }
     }
 
-    /// Removes a container; without one it is `NotFound`, and one that is open is `Refused`.
+    /// Removes a container; without one it is `NotFound`, and one that is open, by this process or another one that writes, is `Refused`.
     pub fn destroy(&self, name: &str) -> Result<()> {
         match &self.0 {
             FolderState::Memory(all) => {
@@ -150,7 +159,10 @@ impl Service {
                 all.remove(name);
                 Ok(())
             }
-            FolderState::Pool(pool) => pool.destroy(id_in_pool(name)),
+            FolderState::Pool { pool, .. } => {
+                container::check_unused(&*pool.open(id_in_pool(name), Mode::Read)?)?;
+                pool.destroy(id_in_pool(name))
+            }
             FolderState::Folder(parent) => {
                 check_name(name)?;
                 let folder = parent.join(name);
@@ -171,7 +183,7 @@ impl Service {
     pub fn contains(&self, name: &str) -> bool {
         match &self.0 {
             FolderState::Memory(all) => locked(all).contains_key(name),
-            FolderState::Pool(pool) => pool.open(id_in_pool(name), Mode::Read).is_ok(),
+            FolderState::Pool { pool, .. } => pool.open(id_in_pool(name), Mode::Read).is_ok(),
             FolderState::Folder(parent) => check_name(name).is_ok() && is_there(&parent.join(name)),
         }
     }
@@ -180,7 +192,7 @@ impl Service {
     pub fn list(&self) -> Result<Vec<String>> {
         match &self.0 {
             FolderState::Memory(all) => Ok(locked(all).keys().cloned().collect()),
-            FolderState::Pool(_) => {
+            FolderState::Pool { .. } => {
                 Err(Error::Refused("a pool has UUIDs of containers, and no names".into()))
             }
             FolderState::Folder(parent) => {
@@ -214,7 +226,7 @@ fn share(folder: &Path, mode: Mode) -> Result<Arc<Core>> {
         return Ok(core);
     }
     let (pool, id) = pool(folder);
-    let core = Arc::new(Core::open(pool.open(id, mode)?, mode)?);
+    let core = Arc::new(Core::open(pool.open(id, mode)?, mode, LEASE)?);
     open.insert(key(folder), Arc::downgrade(&core));
     Ok(core)
 }

@@ -271,6 +271,21 @@ fn a_lease_lets_one_process_write_on_an_engine_of_many() {
     assert_eq!(reader.get(KV, &[b"key"]).unwrap(), [Some(Vec::new())]);
 }
 
+/// A writer that does nothing keeps the right to write; one that died loses it when its lease is over.
+#[test]
+fn a_lease_is_renewed_while_its_container_is_open() {
+    let pool = objects::strict::pool();
+    let service = Service::leased_pool(pool.clone(), std::time::Duration::from_secs(2));
+    let idle = service.create("a").unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert!(matches!(service.open("a", Mode::ReadWrite), Err(Error::Refused(_))));
+    assert!(matches!(service.destroy("a"), Err(Error::Refused(_))));
+    idle.flush().unwrap();
+    drop(idle);
+    drop(service.open("a", Mode::ReadWrite).unwrap());
+    service.destroy("a").unwrap();
+}
+
 #[test]
 fn a_writer_that_was_silent_for_too_long_stores_nothing_over_the_next() {
     let pool = objects::strict::pool();
