@@ -298,6 +298,8 @@ fn clients_go_to_the_node_that_writes() {
     let again = clients().open(&at("a", 1), &FileAccess::write()).unwrap();
     write(&*again, data, b"both");
     assert_eq!(read(&*a, data, 4), b"both");
+    // What is not committed is made again at the next node, over what others wrote meanwhile.
+    again.commit(Durability::Full).unwrap();
     bytes_dataset(&*b, "data", 4).unwrap();
     let refused = clients().delete(&second.location("a"), &FileAccess::write()).unwrap_err();
     assert_eq!(refused.kind(), Kind::Busy, "{refused}");
