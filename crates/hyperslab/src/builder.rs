@@ -238,6 +238,13 @@ impl<V> DatasetBuilder<V> {
         self
     }
 
+    /// Sets the object class of the dataset (`RP_2G1`): how storage that has classes spreads and protects it.
+    #[must_use]
+    pub fn object_class(mut self, name: &str) -> Self {
+        self.create.object.object_class = Some(name.to_owned());
+        self
+    }
+
     /// Takes the type of a committed datatype, which the dataset shares.
     pub fn committed(mut self, datatype: &NamedDatatype) -> Result<Self> {
         self.datatype = Some(datatype.datatype()?);

@@ -1,6 +1,6 @@
 //! Making objects: groups, links, committed datatypes, attributes. Datasets are made by [`DatasetBuilder`].
 
-use model::properties::ObjectCreate;
+use model::properties::{GroupCreate, ObjectCreate};
 use model::{Dataspace, Datatype, LinkTarget, Result, UNLIMITED};
 use ndarray::{ArrayView, Dimension};
 use vol::{LinkLocation, OpAttributeCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove};
@@ -111,7 +111,15 @@ impl Group {
 
     /// Creates a group; groups on the way are made too.
     pub fn create_group(&self, path: &str) -> Result<Group> {
-        let op = OpGroupCreate { place: Some(self.place(path)?), create: Default::default() };
+        self.create_group_with(path, &GroupCreate::default())
+    }
+
+    /// Creates a group with these creation properties; groups on the way are created too, with the usual ones.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the name is in use.
+    pub fn create_group_with(&self, path: &str, create: &GroupCreate) -> Result<Group> {
+        let op = OpGroupCreate { place: Some(self.place(path)?), create: create.clone() };
         let token = self.session.container.group_create(&op)?;
         Ok(Group(Object::new(self.session.clone(), token, self.path_to(path))))
     }

@@ -13,5 +13,3 @@ pub use native::{
     ResetMetadataCacheCounts, ResetPageBufferStatistics, SetMetadataCacheBytes, SetVersionBounds,
     SetVirtualView, StoredChunk, StoredChunks, repartition,
 };
-#[cfg(feature = "object")]
-pub use object::{ObjectClassOf, SetObjectClass};

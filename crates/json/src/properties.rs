@@ -38,6 +38,7 @@ pub(crate) fn object_from_json(value: &Value<'_>) -> Result<ObjectCreate> {
         track_times: value.or("trackTimes", usual.track_times, Value::truth)?,
         attribute_order: value.or("attributeCreationOrder", usual.attribute_order, Word::from_word)?,
         attribute_phase: value.or("attributePhaseChange", usual.attribute_phase, phase_from_json)?,
+        ..usual
     })
 }
 

@@ -8,8 +8,8 @@ use model::properties::FileCreate;
 use model::text::to_path;
 use model::{Error, Kind, Result};
 use vol::{
-    Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess,
-    Registry, Writers,
+    Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, Registry,
+    Writers,
 };
 
 use crate::handle::CAPABILITY;
@@ -176,10 +176,6 @@ where
         let location = self.engines.location(op.registry, op.engine, op.path)?;
         let shared = self.open_at(&location, op).map_err(|error| error.with("path", op.path))?;
         Ok(Arc::new(KeyedContainer::new(shared, op.path, op.access.clone())))
-    }
-
-    fn extensions(&self) -> &'static [ExtensionInfo] {
-        <MappingOf<E> as crate::mapping::Objects>::EXTENSIONS
     }
 
     fn is_at_path(&self, engine: Option<&str>) -> bool {

@@ -54,15 +54,6 @@ impl<M: Mapping> Container for KeyedContainer<M> {
         handle.close()
     }
 
-    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
-        let known = M::EXTENSIONS.iter().find(|known| known.name == name);
-        let handle = match known.map(|known| known.access) {
-            Some(Access::Write) => self.to_change()?,
-            _ => self.handle()?,
-        };
-        handle.mapping().optional(name, request)
-    }
-
     fn storage_check(&self) -> Result<Vec<StorageFinding>> {
         self.handle()?.check_storage(false)
     }

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use model::datatype::DescriptorSizes;
 use model::properties::{DatasetCreate, GroupCreate};
 use model::{CharacterSet, Dataspace, Datatype, Error, Limits, Link, LinkTarget, ObjectKind, Result, Token};
-use vol::{Blobs, ExtensionInfo, LinkLocation, Optional};
+use vol::{Blobs, LinkLocation};
 
 use crate::storage_check::{Findings, ReachableObjects};
 use crate::{
-    AttributeHeader, ChunkRead, ChunkWrite, Dataset, Handle, ObjectHeader, PAGE, StoredChunk, after,
+    AttributeHeader, Body, ChunkRead, ChunkWrite, Dataset, Handle, ObjectHeader, PAGE, StoredChunk, after,
     descriptors,
 };
 
@@ -87,17 +87,6 @@ pub trait Objects: Identities {
     /// The version of the layout that is written.
     const VERSION: u32;
 
-    /// The operations that the mapping adds to the contract.
-    const EXTENSIONS: &'static [ExtensionInfo] = &[];
-
-    /// Runs one of [`Objects::EXTENSIONS`].
-    ///
-    /// # Errors
-    /// Returns `Unsupported` if there is no such operation.
-    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
-        Optional::new(name, request).or_unsupported()
-    }
-
     /// Returns whether other processes may change the container at the same time.
     fn is_concurrent(&self) -> bool {
         false
@@ -131,8 +120,12 @@ pub trait Objects: Identities {
     /// Returns `NotFound` if one of them does not exist.
     fn kinds(&self, ids: &[Self::Id]) -> Result<Vec<ObjectKind>>;
 
-    /// Returns the ID and location of a new object, which is not stored yet.
-    fn new_object(&self, kind: ObjectKind) -> Result<(Self::Id, Self::Location)>;
+    /// Returns the ID and location of a new object, which is not stored yet. What the ID says of its creation properties is set
+    /// in `body`.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the storage has no such object class.
+    fn new_object(&self, body: &mut Body) -> Result<(Self::Id, Self::Location)>;
 
     /// Changes the creation properties of a new dataset to what the mapping can store of them.
     fn adapt_dataset(&self, create: &mut DatasetCreate, space: &Dataspace, datatype: &Datatype) {

@@ -1,5 +1,7 @@
 //! Object headers: what an object is, without what changes often (counts, comments, links, attributes).
 
+use std::sync::Arc;
+
 use model::properties::{GroupCreate, ObjectCreate};
 use model::{Datatype, Error, ObjectKind, Result, Token};
 
@@ -128,5 +130,15 @@ impl Body {
             Body::Dataset(dataset) => &dataset.info.create.object,
             Body::Datatype { create, .. } | Body::Map { create, .. } => create,
         }
+    }
+
+    /// Sets the object class of the object.
+    pub fn set_object_class(&mut self, class: Option<String>) {
+        let create = match self {
+            Body::Group(create) => &mut create.object,
+            Body::Dataset(dataset) => &mut Arc::make_mut(&mut dataset.info).create.object,
+            Body::Datatype { create, .. } | Body::Map { create, .. } => create,
+        };
+        create.object_class = class;
     }
 }

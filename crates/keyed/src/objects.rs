@@ -19,12 +19,12 @@ impl<M: Mapping> Handle<M> {
     ///
     /// # Errors
     /// Returns `Exists` if the name is in use; then no object is created.
-    fn insert(&self, body: Body, place: Option<&LinkLocation>) -> Result<Token> {
+    fn insert(&self, mut body: Body, place: Option<&LinkLocation>) -> Result<Token> {
         let committed = match &body {
             Body::Dataset(dataset) => dataset.info.committed,
             _ => None,
         };
-        let (id, location) = self.mapping().new_object(body.kind())?;
+        let (id, location) = self.mapping().new_object(&mut body)?;
         let header = ObjectHeader { id, location, body };
         let mut counts = self.shared.reference_counts();
         let group = place.map(|place| self.group_of_new(place)).transpose()?;

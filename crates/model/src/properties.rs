@@ -38,6 +38,9 @@ pub struct ObjectCreate {
     pub attribute_order: CreationOrder,
     /// Storage of attributes.
     pub attribute_phase: PhaseChange,
+    /// How storage that has object classes spreads and protects the object, by its name there (`RP_2G1`). Other storage has
+    /// no use for it.
+    pub object_class: Option<String>,
 }
 
 impl Default for ObjectCreate {
@@ -46,6 +49,7 @@ impl Default for ObjectCreate {
             track_times: true,
             attribute_order: CreationOrder::Untracked,
             attribute_phase: PhaseChange::default(),
+            object_class: None,
         }
     }
 }

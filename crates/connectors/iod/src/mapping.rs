@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use iod_storage::{Batch, Container, Id, Kind, Phase, ScratchPad};
-use keyed::{AttributeHeader, Dataset, Identities, ObjectHeader, Objects, changed_count};
+use keyed::{AttributeHeader, Body, Dataset, Identities, ObjectHeader, Objects, changed_count};
 use model::properties::{FileCreate, GroupCreate};
 use model::{Dataspace, Datatype, Error, Limits, ObjectKind, Result, Token, encode, text};
 use system::sync::Mutex;
@@ -216,8 +216,8 @@ impl Objects for IodMapping {
         ids.iter().map(kind).collect()
     }
 
-    fn new_object(&self, kind: ObjectKind) -> Result<(Id, ObjectLocation)> {
-        let id = self.numbers.next(&self.storage, keys::storage_kind(kind))?;
+    fn new_object(&self, body: &mut Body) -> Result<(Id, ObjectLocation)> {
+        let id = self.numbers.next(&self.storage, keys::storage_kind(body.kind()))?;
         match self.numbers.take(&self.storage, Kind::KeyValue, 2)?[..] {
             [metadata, attributes] => Ok((id, ObjectLocation { metadata, attributes })),
             _ => Err(Error::limit("allocate object numbers")),

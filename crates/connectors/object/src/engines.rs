@@ -12,7 +12,7 @@ use objects::{ContainerId, Mode, ObjectClass, Pool};
 use vol::{Registry, Writers};
 
 use crate::ObjectMapping;
-use crate::extensions::class_of_name;
+use crate::identity::class_of_name;
 use crate::keys::Spelling;
 
 /// The location of a container.
@@ -50,9 +50,7 @@ impl Location for ObjectLocation {
         let class = self.class()?;
         let store = self.pool.create(self.id).during("create container")?;
         let spelling = if self.options.daos_names { Spelling::Daos } else { Spelling::Design };
-        let mapping = ObjectMapping::create(store, self.is_concurrent, create, spelling)?;
-        mapping.set_class(class);
-        Ok(mapping)
+        Ok(ObjectMapping::create(store, self.is_concurrent, create, spelling)?.with_class(class))
     }
 
     fn open(&self, is_writable: bool) -> Result<(ObjectMapping, FileCreate)> {
@@ -60,8 +58,7 @@ impl Location for ObjectLocation {
         let class = self.class()?;
         let store = self.pool.open(self.id, mode).during("open container")?;
         let (mapping, create) = ObjectMapping::open(store, self.is_concurrent)?;
-        mapping.set_class(class);
-        Ok((mapping, create))
+        Ok((mapping.with_class(class), create))
     }
 
     fn destroy(&self, operation: &str) -> Result<()> {

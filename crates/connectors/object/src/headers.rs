@@ -118,7 +118,7 @@ fn decode_body(
     limits: &Limits,
 ) -> Result<Body> {
     let datatype = |bytes: &[u8]| ObjectMapping::decode_datatype(bytes, limits);
-    Ok(match identity::kind(id) {
+    let mut body = match identity::kind(id) {
         ObjectKind::Group => Body::Group(encode::decode_group_create(creation)?),
         ObjectKind::Dataset => Body::Dataset(decode_dataset(spelling, creation, values, limits)?),
         ObjectKind::Datatype => Body::Datatype {
@@ -130,7 +130,11 @@ fn decode_body(
             value: datatype(&values.need(2, "value datatype")?)?,
             create: encode::decode_object_create(ObjectClass::Map, creation)?,
         },
-    })
+    };
+    if let Some(class) = identity::class(id) {
+        body.set_object_class(Some(class.to_string()));
+    }
+    Ok(body)
 }
 
 fn decode_dataset(

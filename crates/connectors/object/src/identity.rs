@@ -53,6 +53,15 @@ pub(crate) fn class(id: ObjectId) -> Option<ObjectClass> {
     ObjectClass::from_bits((id.high >> CLASS_SHIFT) as u32)
 }
 
+/// Returns the class of a name; an empty one is no class in particular.
+///
+/// # Errors
+/// Returns `Invalid` if there is no such class.
+pub(crate) fn class_of_name(name: &str) -> Result<Option<ObjectClass>> {
+    let class = (!name.is_empty()).then(|| name.parse()).transpose();
+    class.map_err(|error: objects::Error| Error::invalid("use object class").with("problem", error))
+}
+
 fn kind_bits(kind: ObjectKind) -> u64 {
     let number = match kind {
         ObjectKind::Group => 0,

@@ -16,7 +16,6 @@ mod check;
 mod chunks;
 mod encoded;
 mod engines;
-mod extensions;
 mod headers;
 mod identity;
 pub mod keys;
@@ -30,7 +29,6 @@ mod show_values;
 pub use keyed::{engine, storage};
 
 pub use engines::{ObjectEngines, ObjectLocation};
-pub use extensions::{ObjectClassOf, SetObjectClass};
 pub use mapping::ObjectMapping;
 
 /// Stores containers in object stores. Clones share the containers that are open.

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use keyed::{AttributeHeader, Dataset, During, Identities, ObjectHeader, Objects, changed_count, stored};
+use keyed::{
+    AttributeHeader, Body, Dataset, During, Identities, ObjectHeader, Objects, changed_count, stored,
+};
 use model::properties::{DatasetCreate, FileCreate, Layout};
 use model::{Dataspace, Datatype, Error, Limits, ObjectKind, Result, Token, encode, text};
 use objects::{Change, Condition, ObjectClass, ObjectId, Phase, Store, Update};
-use system::sync::Mutex;
-use vol::{DatasetInfo, Extension, ExtensionInfo, Optional};
+use vol::DatasetInfo;
 
 use crate::encoded::{AttributeForm, LastEncoded};
-use crate::extensions::{ObjectClassOf, SetObjectClass, class_of_name, token_of};
-use crate::identity::{self, Numbers};
+use crate::identity::{self, Numbers, class_of_name};
 use crate::keys::{self, COMMENT, DATASPACE, INTERNAL, Spelling};
 
 /// A container in an object store.
@@ -22,8 +22,8 @@ pub struct ObjectMapping {
     is_concurrent: bool,
     numbers: Numbers,
     pub(crate) spelling: Spelling,
-    /// The class of new objects.
-    class: Mutex<Option<ObjectClass>>,
+    /// The class of new objects whose creation properties name none.
+    class: Option<ObjectClass>,
     pub(crate) last_attribute: LastEncoded<AttributeForm>,
     pub(crate) last_dataset: LastEncoded<Arc<DatasetInfo>>,
 }
@@ -46,9 +46,9 @@ fn is_of_daos(store: &dyn Store) -> Result<bool> {
 }
 
 impl ObjectMapping {
-    /// Sets the class of objects that are created from now on.
-    pub(crate) fn set_class(&self, class: Option<ObjectClass>) {
-        *self.class.lock() = class;
+    /// Returns the mapping with a class for new objects whose creation properties name none.
+    pub(crate) fn with_class(self, class: Option<ObjectClass>) -> Self {
+        ObjectMapping { class, ..self }
     }
 
     /// Returns the reference count of an object from its creation properties and the stored count.
@@ -108,7 +108,7 @@ impl ObjectMapping {
             is_concurrent,
             numbers: Numbers::default(),
             spelling,
-            class: Mutex::new(None),
+            class: None,
             last_attribute: LastEncoded::default(),
             last_dataset: LastEncoded::default(),
         }
@@ -194,17 +194,6 @@ impl Objects for ObjectMapping {
 
     const NAME: &'static str = "object";
     const VERSION: u32 = keys::VERSION;
-    const EXTENSIONS: &'static [ExtensionInfo] = &[SetObjectClass::INFO, ObjectClassOf::INFO];
-
-    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
-        Optional::new(name, request)
-            .on::<SetObjectClass>(|class| class_of_name(&class).map(|class| self.set_class(class)))
-            .on::<ObjectClassOf>(|token| {
-                let id = token_of(&token).and_then(Self::id)?;
-                Ok(identity::class(id).map_or_else(String::new, |class| class.to_string()))
-            })
-            .or_unsupported()
-    }
 
     fn is_concurrent(&self) -> bool {
         self.is_concurrent
@@ -241,9 +230,16 @@ impl Objects for ObjectMapping {
         ids.iter().zip(found).map(kind).collect()
     }
 
-    fn new_object(&self, kind: ObjectKind) -> Result<(ObjectId, ())> {
-        let class = *self.class.lock();
-        Ok((self.numbers.next(&*self.store, kind, class)?, ()))
+    fn new_object(&self, body: &mut Body) -> Result<(ObjectId, ())> {
+        let class = match &body.object().object_class {
+            Some(name) => class_of_name(name)?,
+            None => self.class,
+        };
+        let id = self.numbers.next(&*self.store, body.kind(), class)?;
+        if let Some(class) = identity::class(id) {
+            body.set_object_class(Some(class.to_string()));
+        }
+        Ok((id, ()))
     }
 
     fn automatic_chunks(&self, space: &Dataspace, datatype: &Datatype) -> Vec<u64> {

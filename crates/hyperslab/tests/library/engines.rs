@@ -8,10 +8,10 @@ use hyperslab::extend::storage::{
     dkeys_with_prefix, memory, strict,
 };
 use hyperslab::extend::{Registry, register_engine};
-use hyperslab::extensions::{ObjectClassOf, SetObjectClass};
 use hyperslab::plist::{CreationOrder, FileCreate, GroupCreate, MapAccess, ObjectCreate};
-use hyperslab::vol::model::{Index, Order};
-use hyperslab::vol::{LinkLocation, OpGroupCreate, call};
+use hyperslab::vol::model::datatype::ByteOrder;
+use hyperslab::vol::model::{Datatype, Index, Order};
+use hyperslab::vol::{LinkLocation, OpGroupCreate};
 use hyperslab::{File, FileAccess, Kind, Result, registry, s};
 use ndarray::Array1;
 use testkit::Folder;
@@ -204,34 +204,37 @@ fn a_folder_has_options_too() -> Result<()> {
     Ok(())
 }
 
-fn class_of(file: &File, path: &str) -> Result<String> {
-    call::<ObjectClassOf>(&**file.container(), &file.object(path)?.object().token().0.to_vec())
-}
-
 #[test]
 fn the_class_of_an_object_stands_in_its_id() -> Result<()> {
     let pool = memory::pool();
     let registry = with_engine(Arc::new(Pools([("one", pool.clone())].into())));
+    let of_class = |name: &str| ObjectCreate { object_class: Some(name.into()), ..ObjectCreate::default() };
     let file = created(&registry, "object+mine:one/run?class=RP_2G1")?;
     file.create_group("two replicas")?;
-    call::<SetObjectClass>(&**file.container(), &"EC_4P2GX".to_owned())?;
-    file.new_dataset::<u8>().shape((4,)).create("coded")?;
-    call::<SetObjectClass>(&**file.container(), &String::new())?;
-    file.create_map::<u8, u8>("plain")?;
-    let unknown = call::<SetObjectClass>(&**file.container(), &"RP_7G1".to_owned());
+    file.create_group_with("spread", &GroupCreate { object: of_class("SX"), ..GroupCreate::default() })?;
+    file.new_dataset::<u8>().shape((4,)).object_class("EC_4P2GX").create("coded")?;
+    let byte = Datatype::integer(1, false, ByteOrder::Little);
+    file.create_map_of(Some("plain"), &byte, &byte, &of_class(""))?;
+    let unknown = file.new_dataset::<u8>().object_class("RP_7G1").create("unknown");
     assert_eq!(unknown.unwrap_err().kind(), Kind::Invalid);
+    assert!(!file.link_exists("unknown"));
     file.close()?;
     let file = File::open_in(&registry, "object+mine:one/run", &FileAccess::read())?;
     for (path, class, bits) in [
-        ("two replicas", "RP_2G1", 0x0708_0001_0000_0000),
-        ("coded", "EC_4P2GX", 0x0723_ffff_4000_0000),
-        ("plain", "", 0xc000_0000),
+        ("two replicas", Some("RP_2G1"), 0x0708_0001_0000_0000),
+        ("spread", Some("SX"), 0x0701_ffff_0000_0000),
+        ("coded", Some("EC_4P2GX"), 0x0723_ffff_4000_0000),
+        ("plain", None, 0xc000_0000),
     ] {
-        assert_eq!(class_of(&file, path)?, class);
-        assert_eq!(object_of(&file, path).high, bits, "{path}");
+        let (container, object) = (file.container(), object_of(&file, path));
+        let token = file.object(path)?.object().token();
+        let found = match path {
+            "coded" => container.dataset_info(token)?.create.object.object_class.clone(),
+            "plain" => None,
+            _ => container.group_info(token)?.create.object.object_class.clone(),
+        };
+        assert_eq!((found.as_deref(), object.high), (class, bits), "{path}");
     }
-    let denied = call::<SetObjectClass>(&**file.container(), &String::new());
-    assert_eq!(denied.unwrap_err().kind(), Kind::Denied);
     assert_eq!(problems(&file), Vec::<String>::new());
     file.close()
 }

@@ -42,7 +42,7 @@ use argument::{Argument, Lend};
 use request::{Incoming, Outgoing};
 
 /// The version of the form. Both sides must have the same.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Types inside types, at most; and errors that caused errors.
 const DEPTH_MAX: u32 = 128;

@@ -19,7 +19,7 @@ choice! {
 
 structure! {
     PhaseChange { compact_max, dense_min }
-    ObjectCreate { track_times, attribute_order, attribute_phase }
+    ObjectCreate { track_times, attribute_order, attribute_phase, object_class }
     GroupCreate {
         object, link_order, link_phase, entries_expected, name_bytes_expected, local_heap_bytes, filters,
     }

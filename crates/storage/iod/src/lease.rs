@@ -127,10 +127,12 @@ impl HeldLease {
         let Some(old) = &*stored else { return Err(lost()) };
         let new = encode(self.id, now() + self.time);
         let condition = Condition::Equals(KEY, old);
-        change(&*self.store, self.layout, Change::Single(KEY, &new), condition).map_err(|error| match error {
-            Error::Condition(_) => lost(),
-            error => error,
-        })?;
+        change(&*self.store, self.layout, Change::Single(KEY, &new), condition).map_err(
+            |error| match error {
+                Error::Condition(_) => lost(),
+                error => error,
+            },
+        )?;
         *stored = Some(new);
         Ok(())
     }
@@ -140,7 +142,8 @@ impl HeldLease {
     fn keep(&self) {
         let mut stored = self.stored.lock();
         while stored.is_some() {
-            stored = self.given_back.wait_timeout_while(stored, self.time / RENEWALS, |lease| lease.is_some());
+            stored =
+                self.given_back.wait_timeout_while(stored, self.time / RENEWALS, |lease| lease.is_some());
             if stored.is_some() {
                 drop(stored);
                 let _ = self.renew();
