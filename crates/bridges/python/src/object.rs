@@ -23,9 +23,9 @@ impl Drop for Object {
     fn drop(&mut self) {
         // Nothing can be done about a failure here, and the container forgets its objects when it closes.
         let release = || drop(self.session.container.release(self.token));
-        match self.session.is_python {
-            true => Python::try_attach(|py| py.detach(release)).unwrap_or_default(),
-            false => release(),
+        match self.session.is_local {
+            true => release(),
+            false => Python::try_attach(|py| py.detach(release)).unwrap_or_default(),
         }
     }
 }
@@ -43,10 +43,11 @@ impl Object {
         &*self.session.container
     }
 
-    /// Calls `work`, without the interpreter lock if the file is a Python object: another thread that holds a lock of
-    /// the library may wait for the interpreter to read it. Otherwise short work keeps it, which is faster.
+    /// Calls `work`, without the interpreter lock unless the file is a local one: work may wait for a network, and where
+    /// the file is a Python object another thread that holds a lock of the library may wait for the interpreter. Short work
+    /// on local files keeps the lock, which is faster.
     pub(crate) fn free<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
-        if self.session.is_python { py.detach(work) } else { work() }
+        if self.session.is_local { work() } else { py.detach(work) }
     }
 
     /// Returns the info of a dataset.
@@ -111,8 +112,8 @@ impl Object {
     }
 
     /// The root group of the file.
-    fn root(&self) -> Object {
-        Object::new(self.session.clone(), self.session.root)
+    fn root(&self, py: Python<'_>) -> Object {
+        self.free(py, || Object::new(self.session.clone(), self.session.root))
     }
 
     /// Forgets what is cached of the object, so that the next read sees what other processes wrote.

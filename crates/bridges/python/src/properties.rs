@@ -114,8 +114,11 @@ impl Object {
 
     /// The committed datatype that a dataset shares.
     fn committed_type(&self, py: Python<'_>) -> PyResult<Option<Object>> {
-        let info = self.free(py, || self.dataset_info()).or_raise()?;
-        Ok(info.committed.map(|token| Object::new(self.session.clone(), token)))
+        let shared = || {
+            let committed = self.dataset_info()?.committed;
+            Ok(committed.map(|token| Object::new(self.session.clone(), token)))
+        };
+        self.free(py, shared).or_raise()
     }
 
     /// The fill value as an element in the memory datatype of its type, or `None` where none was set.

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hyperslab::vol::{Container, FileAccess, Lookup, OpLookup, Registry, path};
+use hyperslab::vol::{Container, FileAccess, Location, Lookup, OpLookup, Registry, path};
 use hyperslab::{Error, Kind, Result, Token};
 
-use crate::file_object::{self, SharedObject};
+use crate::file_object::SharedObject;
 use crate::resolver::{self, Neighbours};
 
 /// A container that was opened once, and how.
@@ -17,13 +17,19 @@ pub(crate) struct Session {
     pub(crate) location: String,
     pub(crate) access: FileAccess,
     pub(crate) root: Token,
-    /// Whether the bytes are those of a Python object.
-    pub(crate) is_python: bool,
+    /// Whether short operations wait for nothing but local files.
+    pub(crate) is_local: bool,
     /// The Python object that has the bytes, if one has.
     object: OnceLock<Arc<SharedObject>>,
     /// Opens the files that this one leads to.
     neighbours: OnceLock<Arc<Neighbours>>,
     closed: AtomicBool,
+}
+
+/// Returns whether no operation on structure waits for a network, a Python object, another driver or a layer.
+fn is_local(location: &str, access: &FileAccess) -> bool {
+    let is_plain = access.driver.is_none() && access.stack.is_none();
+    is_plain && !location.contains("://") && Location::parse(location).engine.is_none()
 }
 
 impl Session {
@@ -36,10 +42,10 @@ impl Session {
     ) -> Result<Arc<Self>> {
         let root = container.info()?.root;
         let (location, closed) = (location.to_owned(), AtomicBool::new(false));
-        let is_python = access.driver.as_deref() == Some(file_object::DRIVER);
+        let is_local = is_local(&location, &access);
         let (object, neighbours) = Default::default();
         let session =
-            Session { container, registry, location, access, root, is_python, object, neighbours, closed };
+            Session { container, registry, location, access, root, is_local, object, neighbours, closed };
         Ok(Arc::new(session))
     }
 

@@ -61,6 +61,7 @@ def check_sources(sources, folder):
     quickly = {"MATURIN_PEP517_ARGS": "--profile dev", "CARGO_TARGET_DIR": str(folder.parent)}
     run = installed(folder, "--no-binary", "hyperslab", sources, **quickly)
     check_readme(run, folder / "bin" / "python")
+    print("command:", run(folder / "bin" / "hyperslab", "--version"))
     print(f"{sources.name}: {sources.stat().st_size / 1e6:.1f} MB, built and installed")
 
 
