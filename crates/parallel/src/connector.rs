@@ -15,8 +15,8 @@ use crate::group::{Group, GroupParts, Sharing};
 use crate::opened::Opened;
 use crate::ranks::{Call, ConnectorCall, Ranks, hash_of, of_first};
 
-/// Bytes of elements that a rank keeps for the next collective call, unless the caller says otherwise.
-const KEPT_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of elements that a rank buffers for the next collective call by default.
+const BUFFERED_BYTES_MAX: u64 = 256 << 20;
 
 /// Creates and opens containers of another connector in several processes together.
 pub(crate) struct ParallelConnector {
@@ -99,7 +99,7 @@ impl ParallelConnector {
             replica,
             is_writable: access.access == Access::Write,
             options: access.parallel,
-            kept_bytes_max: access.write_buffer_bytes.unwrap_or(KEPT_BYTES_MAX),
+            buffered_bytes_max: access.write_buffer_bytes.unwrap_or(BUFFERED_BYTES_MAX),
             extensions: self.inner.extensions(),
         })))
     }

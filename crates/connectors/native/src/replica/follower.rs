@@ -145,17 +145,17 @@ impl Replica for Follower {
         self.file.write_fresh(pieces).map_err(|e| Error::io("write to file", &e))
     }
 
-    fn keep(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+    fn write_for_commit(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
         self.native.written_by_others(pieces)?;
-        self.file.keep(pieces)
+        self.file.buffer(pieces)
     }
 
-    fn kept_bytes(&self) -> u64 {
-        self.file.kept_bytes()
+    fn buffered_bytes(&self) -> u64 {
+        self.file.buffered_bytes()
     }
 
-    fn take_kept(&self) -> Vec<LeaderBytes> {
-        self.file.take_kept()
+    fn take_buffered(&self) -> Vec<LeaderBytes> {
+        self.file.take_buffered()
     }
 
     fn elements_changed(&self) -> Result<()> {

@@ -140,10 +140,10 @@ impl ObjectCache {
         at
     }
 
-    /// An object is gone.
+    /// Removes an object from the cache.
     pub(super) fn remove(&mut self, at: Address) -> Option<Box<CachedObject>> {
         let cached = self.objects.remove(&at)?;
-        // It stays marked: its readers are reported that it is gone.
+        // It stays in `removed`, so that readers get an error that says so.
         self.removed.insert(at);
         if cached.is_indexed {
             self.unindexed.insert(at);
