@@ -178,7 +178,7 @@ macro_rules! for_each_operation {
             /// (`H5Fstart_swmr_write`).
             ///
             /// # Errors
-            /// Returns `Unsupported` if the connector or the container's format version has no SWMR mode.
+            /// Returns `Unsupported` if the connector has no SWMR mode, and `Invalid` if the file has an older format.
             fn start_swmr(&self) -> ();
             /// Verifies how the container is stored, below its objects, and returns what is wrong.
             ///
