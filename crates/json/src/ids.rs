@@ -92,7 +92,7 @@ impl Ids {
         self.number_next
     }
 
-    /// Numbers below this one are not given out.
+    /// Skips the numbers below this one, which no object gets then.
     pub fn skip_to(&mut self, number: u64) {
         self.number_next = self.number_next.max(number);
     }

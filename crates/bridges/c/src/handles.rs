@@ -257,7 +257,7 @@ impl TypeHandle {
         self.state.read().committed.clone()
     }
 
-    /// The type was committed.
+    /// Records that the type was committed.
     pub fn set_committed(&self, object: Arc<ObjectHandle>) {
         self.state.write().committed = Some(object);
     }

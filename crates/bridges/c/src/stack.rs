@@ -95,7 +95,7 @@ pub fn with<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
     with_settings(work)
 }
 
-/// Like [`with`], for work that adds no record.
+/// Runs `work` on this thread's stack, as [`with`] does, if it adds no record.
 pub fn with_settings<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
     let mut work = Some(work);
     let mut run = |stack: &mut Stack| work.take().map(|work| work(stack));

@@ -39,7 +39,7 @@ pub fn other(create: &DatasetCreate) -> Result<Option<Vec<u8>>> {
     Ok(Some(out))
 }
 
-/// The inverse of [`other`], into properties that were decoded already.
+/// Decodes what [`other`] encoded, into properties that were decoded before.
 pub fn take_other(bytes: &[u8], create: &mut DatasetCreate) -> Result<()> {
     let mut cursor = Cursor::new(bytes, "other properties");
     let [flags, number] = cursor.array()?;

@@ -97,7 +97,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Names and values of an object.
+    /// Returns the names and values of an object.
     pub fn members(&self) -> Result<&[(Cow<'a, str>, Value<'a>)]> {
         match self {
             Value::Object(members) => Ok(members),

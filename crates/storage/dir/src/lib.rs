@@ -87,7 +87,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// Of an open file.
+    /// Returns the info of an open file.
     pub fn of(file: &File) -> io::Result<Info> {
         let found = file.metadata()?;
         Ok(Info {

@@ -29,12 +29,12 @@ impl Pause {
         Pause { inner, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// From now on calls of this kind wait.
+    /// Makes calls of this kind wait from now on.
     pub fn stop(&self, call: Call) {
         self.state().stopped = Some(call);
     }
 
-    /// From now on each call of this kind takes at least this long.
+    /// Makes each call of this kind take at least this long from now on.
     pub fn delay(&self, call: Call, time: Duration) {
         self.state().delayed = Some((call, time));
     }

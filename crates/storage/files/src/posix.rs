@@ -71,7 +71,7 @@ impl Posix {
         &self.file
     }
 
-    /// Device and number of the file: equal for two handles of one file, whatever it is called.
+    /// Returns the device and number of the file, which are equal for all handles of one file, whatever its path.
     pub fn identity(&self) -> Identity {
         self.identity
     }

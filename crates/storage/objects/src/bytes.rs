@@ -81,7 +81,7 @@ pub(crate) fn put_runs(runs: &crate::runs::Runs, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the inverse of [`put_runs`].
+/// Decodes runs that [`put_runs`] appended.
 pub(crate) fn runs(reader: &mut Reader<'_>) -> Result<crate::runs::Runs> {
     let count = reader.count()?;
     let (mut all, mut last) = (Vec::with_capacity(count), 0u64);
