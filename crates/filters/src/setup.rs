@@ -31,7 +31,7 @@ pub struct Number {
     pub big_endian: bool,
     /// Significant bits.
     pub precision: u32,
-    /// LinkLocation of the lowest significant bit.
+    /// Position of the lowest significant bit.
     pub bit_offset: u32,
 }
 

@@ -45,7 +45,7 @@ pub fn contents(a: &dyn Container, b: &dyn Container) -> Result<Vec<Difference>>
     objects((a, from), (b, to))
 }
 
-/// Returns the same for two objects and all that is below them.
+/// Returns the differences between two objects and everything below them, as [`contents`] does for containers.
 pub fn objects(
     (a, from): (&dyn Container, Token),
     (b, to): (&dyn Container, Token),

@@ -70,7 +70,7 @@ impl std::fmt::Debug for CopyContext<'_> {
 }
 
 impl<'a> CopyContext<'a> {
-    /// Returns a deep copy that keeps links as links, and opens no other container.
+    /// Returns the context of a deep copy that keeps links as links, and opens no other container.
     pub fn new(limits: &'a Limits) -> Self {
         CopyContext {
             options: CopyOptions::default(),
@@ -85,7 +85,8 @@ impl<'a> CopyContext<'a> {
         }
     }
 
-    /// Returns the same for a source at `path` that was opened with `access`: its resolver opens what external links lead to.
+    /// Returns the context of a copy from a source at `path` that was opened with `access`. Its resolver opens the
+    /// targets of external links.
     pub fn of(access: &'a FileAccess, path: &'a str) -> Self {
         let resolver = access.resolver.as_deref().map(|resolver| (resolver, path));
         CopyContext { resolver, ..Self::new(&access.limits) }

@@ -1,4 +1,4 @@
-//! DriverParameters that all drivers of this crate take.
+//! Parameters that all drivers of this crate take.
 
 use std::io;
 use std::path::PathBuf;

@@ -56,8 +56,8 @@ fn strategy(text: &str) -> Result<SpaceStrategy> {
     })
 }
 
-/// Returns pages for a file of so many bytes: few enough that all metadata comes with few requests, and small enough that a
-/// page that is half empty does not matter.
+/// Returns the size of pages for a file of so many bytes. All metadata then comes with few requests, and a half-empty
+/// page does not matter.
 fn cloud_page_bytes(file_bytes: u64) -> u64 {
     (file_bytes / 64).next_power_of_two().clamp(64 << 10, 1 << 20)
 }

@@ -319,7 +319,7 @@ fn encoded(entry: &Entry, prefix: &Prefix) -> Result<Vec<u8>> {
     encode::encode(&entry.raw, encode::version(&entry.raw, floor))
 }
 
-/// Returns where order is not tracked, libhdf5 stores 0xFFFF.
+/// Returns the order as it is stored: 0xFFFF if it is not tracked, as in libhdf5.
 pub(super) fn stored_order(order: Option<u16>) -> u64 {
     u64::from(order.unwrap_or(u16::MAX))
 }
