@@ -1,5 +1,5 @@
-//! Which elements of a dataset are stored, where its extent is far larger: work is tied to what is there, and not to what a few
-//! bytes of metadata claim.
+//! The stored elements of a dataset whose extent is far larger: work depends on what is stored, and not on the extent
+//! that a few bytes of metadata claim.
 
 use model::properties::{Layout, VirtualMapping};
 use model::selection::Runs;

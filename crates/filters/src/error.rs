@@ -1,4 +1,4 @@
-//! What a filter says when it cannot do its work.
+//! Errors of filters.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Where a filter puts its result: the caller's own slice, or a vector that serves chunk after chunk.
+//! The output of a filter: the caller's own slice, or a vector that is used for one chunk after another.
 
 use crate::error::{Error, Origin};
 use crate::{FilterId, Size};

@@ -1,4 +1,4 @@
-//! What the parts of a container that several processes have open share.
+//! The state that the parts of a container that several processes have open share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

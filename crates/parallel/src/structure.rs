@@ -12,7 +12,7 @@ use crate::ranks::{Call, hash_of};
 /// The way from an operation to the containers that run it.
 pub(crate) struct Structure(pub(crate) Arc<Group>);
 
-/// Who runs an operation.
+/// The ranks that run an operation.
 enum Runner {
     /// Every rank, for itself.
     Each,

@@ -1,4 +1,4 @@
-//! What both ends of a TLS connection share, with `rustls`: certificates, keys, the cipher provider.
+//! Both ends of a TLS connection, with `rustls`: certificates, keys, the cipher provider.
 
 use std::fs::File;
 use std::io;

@@ -174,7 +174,8 @@ pub fn assert_mutated_files_end_well(
     assert_mutations_end_well(registry, &format!("{connector}:{}", folder.display()), folder, count);
 }
 
-/// The same for a container at a location whose files are all in a folder, where nothing else is.
+/// Asserts that mutations end well, as [`assert_mutated_files_end_well`] does, for a container at a location whose
+/// files are all in one folder, with no others.
 ///
 /// # Panics
 /// Like [`assert_mutated_files_end_well`].

@@ -33,9 +33,9 @@ pub struct Record {
     pub text: CString,
 }
 
-/// Called by the library when a function fails (`H5E_auto2_t`).
+/// A function that the library calls when a function fails (`H5E_auto2_t`).
 pub type Auto2 = Option<unsafe extern "C" fn(hid_t, *mut c_void) -> herr_t>;
-/// The same, as version 1.6 had it (`H5E_auto1_t`).
+/// A function that the library calls when a function fails, as version 1.6 had it (`H5E_auto1_t`).
 pub type Auto1 = Option<unsafe extern "C" fn(*mut c_void) -> herr_t>;
 
 /// How a stack is printed when a function fails.

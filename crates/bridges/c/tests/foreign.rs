@@ -119,7 +119,7 @@ fn class_of_114() -> Vec<usize> {
     class
 }
 
-/// The same for 1.10: without version and number, vectors, deletion and control.
+/// Returns the class as 1.10 has it: without version and number, vectors, deletion and control.
 fn class_of_110() -> Vec<usize> {
     let mut class = class_of_114()[1..].to_vec();
     class.drain(27..31);

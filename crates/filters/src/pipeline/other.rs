@@ -1,4 +1,5 @@
-//! What `H5Pencode` does not say about chunks and their filters, for connectors that keep properties in its form.
+//! Properties of chunks and their filters that `H5Pencode` leaves out, for connectors that store properties in its
+//! form.
 
 use model::bytes::{Cursor, Put};
 use model::properties::{ChunkIndexKind, DatasetCreate, Layout};

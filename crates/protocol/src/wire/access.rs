@@ -1,4 +1,4 @@
-//! How containers are made and opened: what of it can travel.
+//! Arguments for creating and opening containers, as far as they can be sent.
 
 use model::properties::FileCreate;
 use model::{Limits, Result};

@@ -1,4 +1,4 @@
-//! What comes back: bytes, and bulk next to them.
+//! Answers: bytes, and byte strings next to them.
 
 use model::{Charge, Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 use vol::*;

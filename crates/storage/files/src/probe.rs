@@ -1,4 +1,4 @@
-//! Whether something can be created at a path.
+//! Checks whether something can be created at a path.
 
 use std::fs::OpenOptions;
 use std::io;

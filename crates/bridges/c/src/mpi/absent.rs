@@ -1,4 +1,4 @@
-//! What stands for MPI in a library without it.
+//! Substitutes for MPI in a library that was built without it.
 
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How elements of a datatype become an Arrow column: the memory datatype that is read, and the type of the column.
+//! Arrow columns of elements: the memory datatype that is read, and the type of the column.
 
 use std::sync::Arc;
 

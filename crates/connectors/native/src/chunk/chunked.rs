@@ -22,7 +22,7 @@ use crate::work::{self, Work};
 
 /// Bytes of chunks whose coordinates are listed at a time.
 const BATCH_BYTES: u64 = 256 << 20;
-/// The same for files that are far away: two batches are under way at a time.
+/// Bytes of chunks whose coordinates are listed at a time, for remote files, of which two batches are read at a time.
 const REMOTE_BATCH_BYTES: u64 = 64 << 20;
 /// Decoded chunks that wait to be copied to their places.
 const WAITING_BYTES: u64 = 32 << 20;

@@ -1,4 +1,4 @@
-//! What the end of a file claims to be, and whether it is the record of a commit of this file.
+//! Checks whether the end of a file is the record of a commit of this file.
 
 use std::ops::Range;
 

@@ -129,7 +129,7 @@ pub(super) fn first_end(file: &Handle) -> u64 {
     file.members().map_or(u64::MAX, |members| members.first().end)
 }
 
-/// Returns the same, where the end of the file or member is known.
+/// Returns up to `len` bytes from `at` on, fewer if the file or member ends before, at `end`.
 fn read_before(file: &Handle, end: u64, at: u64, len: usize) -> Result<Vec<u8>> {
     let have = end.saturating_sub(at);
     let mut bytes = vec![0; len.min(usize::try_from(have).unwrap_or(usize::MAX))];

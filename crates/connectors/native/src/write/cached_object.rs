@@ -274,7 +274,7 @@ impl CachedObject {
         done
     }
 
-    /// Returns the same for any object; the first block of its header.
+    /// Serializes any object, and returns the first block of its header.
     fn serialize_all(&mut self, writing: &mut Writing<'_>) -> Result<Vec<u8>> {
         self.serialize_chunks(writing)?;
         if self.kind == ObjectKind::Dataset {

@@ -1,4 +1,4 @@
-//! What the writer does for processes that follow it: it tells what changed, and gives them space for elements.
+//! The writer's part for processes that follow it: it sends them changes, and allocates space for their elements.
 
 use std::ops::Range;
 

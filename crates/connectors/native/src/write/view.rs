@@ -1,4 +1,4 @@
-//! What readers may ask of an object that changed, without serializing it.
+//! Queries of an object that changed, without serializing it.
 
 use model::{Link, Result};
 use vol::AttributeInfo;

@@ -101,7 +101,7 @@ fn h5stat(path: &str) -> Option<std::result::Result<u64, String>> {
     Some(told.ok_or_else(|| text + &String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The same as it was asked for.
+/// Returns the space strategy that was asked for, as a line of text.
 fn asked(create: &FileCreate) -> String {
     let (name, keeps) = match create.space_strategy {
         SpaceStrategy::FsmAggregate => ("fsm", true),

@@ -1,4 +1,4 @@
-//! What a log says, with the numbers of libhdf5 (`H5FD_LOG_…`).
+//! The flags of a log, with the numbers of libhdf5 (`H5FD_LOG_…`).
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What the methods of an open container on a cluster share.
+//! The state that the methods of an open container on a cluster share.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeSet, HashMap, HashSet};

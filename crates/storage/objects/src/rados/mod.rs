@@ -55,7 +55,8 @@ pub fn pool(pool: &str, conf: Option<&Path>) -> Result<Arc<dyn Pool>> {
     pool_with_heads_of(pool, conf, HEAD_KEYS_MAX)
 }
 
-/// Returns the same with another limit of keys in a head, for tests of what happens beyond it.
+/// Returns the pool of a cluster as [`pool`] does, with another limit of keys in a head, for tests of what happens
+/// beyond it.
 #[doc(hidden)]
 pub fn pool_with_heads_of(pool: &str, conf: Option<&Path>, head_keys_max: usize) -> Result<Arc<dyn Pool>> {
     let cluster = Arc::new(connect(conf)?);

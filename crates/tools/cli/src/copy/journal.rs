@@ -1,4 +1,4 @@
-//! How far a copy came, in a file next to its target: what is noted there was committed in the target before.
+//! The progress of a copy, in a file next to its target. What it says is done was committed in the target before.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
