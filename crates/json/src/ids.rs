@@ -19,7 +19,7 @@ pub struct Ids {
     by_token: HashMap<Token, KnownIds>,
     by_inner: HashMap<Token, Token>,
     number_next: u64,
-    /// The identity of the next object that is made.
+    /// The identity of the next object that is created.
     expected: Option<String>,
 }
 

@@ -104,7 +104,7 @@ impl ParallelConnector {
         })))
     }
 
-    /// Rank 0 makes or opens the container, and the others follow it.
+    /// Rank 0 creates or opens the container, and the others follow it.
     fn begin(
         &self,
         op: &ContainerOpen<'_>,
@@ -149,7 +149,7 @@ impl ParallelConnector {
         Ok(self.container(Arc::new(Opened { container: opened?, needs_commit }), op))
     }
 
-    /// Rank 0 makes the container, and the others open it.
+    /// Rank 0 creates the container, and the others open it.
     fn create_shared(
         &self,
         op: &ContainerCreate<'_>,

@@ -59,7 +59,7 @@ pub(crate) struct Wishes {
     pub(crate) space: bool,
     /// It is not done with the first exchange.
     pub(crate) more: bool,
-    /// It looked for links to datasets that were made lately.
+    /// It looked for links to datasets that were created recently.
     pub(crate) links: bool,
     /// Rounds in which it sends elements to aggregators.
     pub(crate) rounds: u64,

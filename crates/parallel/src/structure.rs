@@ -57,7 +57,7 @@ fn reads_structure(operation: Operation) -> bool {
 }
 
 /// Returns whether the answer of an operation that reads may depend on which links there are. That of one on a dataset which
-/// was made lately does not, because it is not a virtual one.
+/// was created recently does not, because it is not a virtual one.
 fn sees_links(group: &Group, request: &Request<'_>) -> bool {
     use Operation as O;
     let object = || Token::get(&mut wire::Reader::new(request.arguments)).ok();

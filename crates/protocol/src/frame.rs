@@ -41,7 +41,7 @@ macro_rules! kinds {
 kinds! {
     /// The first frame of a connection: who asks.
     Hello = 1,
-    /// Makes or opens a container, and begins a session.
+    /// Creates or opens a container, and begins a session.
     Open = 2,
     /// Goes on with a session, on a new connection.
     Attach = 3,

@@ -138,7 +138,7 @@ pub fn mutated(value: &[u8], generator: &mut Generator) -> Vec<u8> {
     value
 }
 
-/// Returns a text that is another one: a number, a word or a bracket of it is replaced, doubled or taken away, or it nests deeply.
+/// Returns a text that is another one: a number, a word or a bracket of it is replaced, doubled or removed, or it nests deeply.
 pub fn mutated_text(text: &str, generator: &mut Generator) -> Vec<u8> {
     const NUMBERS: [&str; 6] =
         ["0", "-1", "18446744073709551615", "1e999", "4294967296", "99999999999999999999"];
@@ -262,7 +262,7 @@ impl Files {
         path
     }
 
-    /// Puts everything back, and takes away what was added.
+    /// Restores everything, and removes what was added.
     fn restore(&self) {
         for path in paths_in(&self.folder) {
             if !self.all.iter().any(|(known, _)| *known == path) {

@@ -26,7 +26,7 @@ use vol::{
     OpGroupCreate, OpLinkCreate, OpList, OpLookup, OpMapCreate, OpObjectCopy, Pin, Resolver,
 };
 
-/// Changes a dataset before its copy is made: its path in the source, and what is about to be made.
+/// Changes a dataset before its copy is made: its path in the source, and what is about to be created.
 pub type Alter<'a> = dyn Fn(&ObjectPath, &mut OpDatasetCreate) -> Result<()> + 'a;
 /// A function that is called with the progress of a copy. Its error ends the copy.
 pub type Tell<'a> = dyn Fn(Progress) -> Result<()> + 'a;
@@ -34,7 +34,7 @@ pub type Tell<'a> = dyn Fn(Progress) -> Result<()> + 'a;
 /// How far a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Objects that were made.
+    /// Objects that were created.
     pub objects: u64,
     /// Bytes of elements that were copied, as the source stores or shows them.
     pub bytes: u64,

@@ -361,7 +361,7 @@ pub fn datatype(id: hid_t) -> Fallible<Arc<TypeHandle>> {
 pub enum MemoryType {
     /// One of the library's.
     Predefined(&'static Datatype),
-    /// One that a program made.
+    /// One that a program created.
     Own(Arc<Datatype>),
 }
 

@@ -1,4 +1,4 @@
-//! Drivers and filters with C functions, as programs register them, beneath files of the library.
+//! Drivers and filters with C functions, as programs register them, under files of the library.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::sync::Mutex;

@@ -132,7 +132,7 @@ impl Gate {
         self.dirty(at).insert(at);
     }
 
-    /// A new object is about to be made, which no one knows yet.
+    /// A new object is about to be created, which no one knows yet.
     pub(crate) fn mark_new(&self, at: Address) {
         self.dirty(at).insert(at);
     }

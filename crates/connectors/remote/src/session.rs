@@ -132,7 +132,7 @@ impl Session {
         self.request.create.is_some() || self.request.access.access == Access::Write
     }
 
-    /// Makes or opens a container.
+    /// Creates or opens a container.
     pub(crate) fn open(address: Address, request: OpenRequest) -> Result<Self> {
         let writable = request.create.is_some() || request.access.access == Access::Write;
         let Options { direct, root, .. } = &address.options;

@@ -171,7 +171,7 @@ pub fn list<'a, T: Into<Value<'a>>>(entries: impl IntoIterator<Item = T>) -> Val
     Value::Array(entries.into_iter().map(Into::into).collect())
 }
 
-/// An object that is being made.
+/// An object that is being created.
 #[derive(Debug, Default)]
 pub struct Fields<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
 

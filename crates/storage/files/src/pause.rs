@@ -1,4 +1,4 @@
-//! A layer that makes calls wait: until they are let go, so that a test decides what happens meanwhile, or for a time.
+//! A driver that makes calls wait, for a time or until a test releases them, so that the test decides what happens meanwhile.
 
 use std::io;
 use std::time::Duration;

@@ -18,7 +18,7 @@ pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 impl<'a> Reader<'a> {
     /// Returns a value that ends too early, or says what cannot be.
     pub(crate) fn corrupt() -> Error {
-        Error::Corrupt("a stored value makes no sense".into())
+        Error::Corrupt("a stored value is not valid".into())
     }
 
     pub(crate) fn byte(&mut self) -> Result<u8> {

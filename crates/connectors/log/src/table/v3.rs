@@ -117,7 +117,7 @@ impl Records {
     }
 }
 
-/// An entry of a record, whose selection is elsewhere.
+/// An entry of a record, whose selection is in a frame of its own.
 pub(crate) struct RecordEntry {
     pub(crate) coded: Coded,
     pub(crate) place: EntryOffset,

@@ -98,7 +98,7 @@ impl FollowedFile {
         changes.pieces.iter().try_for_each(|(at, bytes)| overlay.leader.put(*at, bytes))
     }
 
-    /// Takes what the leader tells of a new object. Returns whether links that this process made are gone with that.
+    /// Takes what the leader tells of a new object. Returns whether links that this process created are gone with that.
     pub(crate) fn apply_new(&self, changes: &Changes) -> Result<bool> {
         let mut overlay = self.overlay.write();
         let was_linked = overlay.linked.take().is_some();
@@ -115,7 +115,7 @@ impl FollowedFile {
         Ok(())
     }
 
-    /// Returns whether this process has made links to all new objects.
+    /// Returns whether this process has created links to all new objects.
     pub(crate) fn is_linked(&self) -> bool {
         self.overlay.read().linked.is_some()
     }

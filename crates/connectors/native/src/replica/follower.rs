@@ -39,7 +39,7 @@ impl Follower {
         Ok(Arc::new(Follower { file, native, container, path, access, registered, unlinked }))
     }
 
-    /// Makes links to these datasets, at addresses of this process's own. Returns what was written to fresh space, and the changes.
+    /// Creates links to these datasets, at addresses of this process's own. Returns what was written to fresh space, and the changes.
     fn link(&self, links: &[(LinkLocation, Token)]) -> Result<(Staged, Changes)> {
         let access = FileAccess { access: Access::Write, metadata_cache_log: None, ..self.access.clone() };
         let file = Arc::new(LinkedFile::new(self.file.clone()));

@@ -43,7 +43,7 @@ pub(crate) struct Table {
     tree: Tree,
     names: Names,
     leaf_k: u16,
-    /// Symbol table nodes that were read or made.
+    /// Symbol table nodes that were read or created.
     nodes: BTreeMap<Address, Entries>,
     /// Names that were the last of their node when they were removed. Until all changes are known, the node and the key after it
     /// stay: a link that is removed and made again is to be in the same node, or a reader could miss it in between.

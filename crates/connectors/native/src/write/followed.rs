@@ -82,7 +82,7 @@ impl Storage {
 }
 
 impl Writer {
-    /// Returns what followers must know to use a dataset that was just made, or `None` if they must know of all that changed.
+    /// Returns what followers must know to use a dataset that was just created, or `None` if they must know of all that changed.
     pub(crate) fn changes_of_new(&mut self, at: Address) -> Result<Option<Changes>> {
         if !self.storage.may_tell_of_new() {
             return Ok(None);

@@ -156,7 +156,7 @@ fn a_mark_of_libhdf5_is_cleared_on_request_only_and_our_own_at_the_next_open() {
     assert_eq!(recovered, ["it is not marked as open for writing any more"]);
     assert!(hyperslab::registry().recover(&path, &FileAccess::write()).unwrap().is_empty());
     assert_eq!(theirs_opens(&path, "r+", &[]), "open");
-    // A handle that is lost with its process leaves the mark: the same bytes elsewhere are a file whose writer died.
+    // A handle that is lost with its process leaves the flags: the same bytes in another file are those of a writer that died.
     let writer = File::open_rw(&path).unwrap();
     writer.create_group("more").unwrap();
     writer.flush().unwrap();

@@ -37,7 +37,7 @@ const PAGE: u64 = 1024;
 /// Ceph warns at 200,000.
 const HEAD_KEYS_MAX: usize = 100_000;
 
-/// The object that makes a container, in its namespace.
+/// The object that creates a container, in its namespace.
 const CONTAINER: &str = "container";
 /// The object that lists containers, in the namespace without a name.
 const CONTAINERS: &str = "hyperslab.containers";

@@ -76,7 +76,7 @@ impl Change {
     }
 }
 
-/// Applies the changes to a dataset that is about to be made.
+/// Applies the changes to a dataset that is about to be created.
 pub(super) fn apply(
     changes: &[Change],
     bytes_min: u64,

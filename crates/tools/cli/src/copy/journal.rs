@@ -35,7 +35,7 @@ pub(super) struct Journal<'c> {
 
 struct JournalState {
     file: File,
-    /// Pieces of each object that an earlier run made.
+    /// Pieces of each object that an earlier run created.
     known: BTreeMap<String, u64>,
     /// Pieces that no commit has yet.
     fresh: BTreeMap<String, u64>,

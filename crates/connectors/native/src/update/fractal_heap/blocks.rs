@@ -174,7 +174,7 @@ impl Heap {
         BlockParent::Header
     }
 
-    /// Returns what shall point to a new block: its tables are made where they are missing.
+    /// Returns what shall point to a new block: its tables are created where they are missing.
     fn parent_for(&mut self, blocks: &mut dyn Blocks, extent: Extent) -> Result<BlockParent> {
         let needed = self.header.spot(extent.start)?.row + 1;
         if needed > u64::from(self.header.root_rows) {
@@ -247,7 +247,7 @@ impl Heap {
         Ok(())
     }
 
-    /// Blocks that the new rows have, though they are not made yet, count as free.
+    /// Blocks that the new rows have, though they are not created yet, count as free.
     fn count_rows(&mut self, before: u64, rows: u64) {
         let more = geometry::object_bytes(&self.header, rows)
             .saturating_sub(geometry::object_bytes(&self.header, before));
