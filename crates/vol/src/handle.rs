@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_close_that_fails_is_told() {
+    fn a_close_that_fails_is_reported() {
         let (_, handle, errors) = handle(true);
         drop(handle);
         let errors = errors.lock();

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_or_broken_is_told() {
+    fn what_is_unknown_or_broken_is_reported() {
         for text in ["", "nothing", "stats under_vol=9", "stats under_vol", "stats x={", "77 under_vol=0"] {
             assert!(parse(text, &registry()).is_err(), "{text}");
         }

@@ -107,7 +107,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn calls_of_one_kind_wait_until_they_are_let_go() {
+    fn calls_of_one_kind_wait_until_they_are_released() {
         let memory = Arc::new(Memory::new());
         let pause = Pause::new(memory.clone());
         pause.stop(Call::Write);

@@ -205,7 +205,7 @@ impl Attributes {
     }
 
     /// Returns the heap of that index, which [`PartCache`](super::PartCache) may have open.
-    pub(crate) fn kept_at(&self) -> Option<Address> {
+    pub(crate) fn cache_key(&self) -> Option<Address> {
         self.stored.as_ref()?.heap
     }
 
@@ -279,7 +279,7 @@ impl Attributes {
         self.removed.clear();
         let was_dense = self.stored.is_some();
         let blocks = self.blocks(writing.reader)?;
-        self.kept_at().into_iter().for_each(|at| writing.cache.forget(at));
+        self.cache_key().into_iter().for_each(|at| writing.cache.forget(at));
         self.stored = None;
         writing.release(blocks);
         let mut list: Vec<&Entry> = self.entries().collect();

@@ -151,7 +151,7 @@ impl Links {
     }
 
     /// Returns what [`PartCache`](super::PartCache) may have open of that index: its heap, or its table by the root of the tree.
-    pub(crate) fn kept_at(&self) -> Option<Address> {
+    pub(crate) fn cache_key(&self) -> Option<Address> {
         match self.stored? {
             Style::New(info) => info.heap,
             Style::Old(table) => Some(table.tree),
@@ -278,7 +278,7 @@ impl Links {
         }
         let was_dense = matches!(self.stored, Some(Style::New(_)));
         let blocks = self.blocks(writing.reader)?;
-        self.kept_at().into_iter().for_each(|at| writing.cache.forget(at));
+        self.cache_key().into_iter().for_each(|at| writing.cache.forget(at));
         self.stored = None;
         writing.release(blocks);
         match self.is_old {
