@@ -26,7 +26,7 @@ use crate::reader::Reader;
 use crate::update::fractal_heap::Heap;
 use crate::update::symbol_table::{Table, Widths};
 
-pub(crate) use attributes::{Attributes, Entry};
+pub(crate) use attributes::{AttributeEntry, Attributes};
 pub(crate) use chunks::{ChunkChanges, ChunkMap, ChunkSet};
 pub(crate) use links::Links;
 
