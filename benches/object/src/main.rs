@@ -17,7 +17,7 @@ use model::Result;
 use model::properties::FileCreate;
 use vol::{Container, FileAccess, Registry};
 
-/// Where containers are made, and who makes them.
+/// Where containers are created, and who makes them.
 struct Bench {
     registry: Registry,
     folder: PathBuf,

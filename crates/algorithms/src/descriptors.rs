@@ -318,7 +318,7 @@ impl<'t> DescriptorField<'t> {
         }
     }
 
-    /// Returns one value in the file datatype, whose elements are of a type with descriptors that [`Site::element`] gave.
+    /// Returns one value in the file datatype, whose elements are of a type with descriptors that `element` returned.
     fn file_value(
         &self,
         container: &dyn Container,

@@ -35,7 +35,7 @@ fn unit_bytes(key_type: &Datatype) -> u64 {
     key_type.children().first().map_or(1, |base| u64::from(base.size())).max(1)
 }
 
-/// Keys as packed elements of the memory datatype of their type.
+/// Returns keys as packed elements of the memory datatype of their type.
 pub fn to_elements<'k>(
     key_type: &Datatype,
     keys: impl ExactSizeIterator<Item = &'k [u8]>,
@@ -117,7 +117,7 @@ pub fn page<'k>(keys: impl Iterator<Item = &'k Vec<u8>>, count_max: u64) -> Page
 /// Pairs, each as a key and a value.
 pub type Pairs<'p> = Vec<(&'p [u8], &'p [u8])>;
 
-/// Of pairs whose keys may come twice, the last of each key, and the values that they take the place of.
+/// Returns the last pair of each key, and the values that these replace. A key may come several times.
 pub fn last_of_each<'p>(pairs: &[(&'p [u8], &'p [u8])]) -> (Pairs<'p>, Vec<&'p [u8]>) {
     let (mut places, mut last, mut replaced) = (std::collections::HashMap::new(), Vec::new(), Vec::new());
     for &(key, value) in pairs {

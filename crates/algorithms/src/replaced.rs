@@ -1,4 +1,4 @@
-//! Which blobs an overwrite releases.
+//! The blobs that an overwrite releases.
 
 use std::collections::HashSet;
 

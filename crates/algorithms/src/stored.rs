@@ -1,5 +1,5 @@
-//! Which elements of a dataset are stored, where its extent is far larger: work is tied to what is there, and not to what a few
-//! bytes of metadata claim.
+//! The stored elements of a dataset whose extent is far larger: work depends on what is stored, and not on the extent
+//! that a few bytes of metadata claim.
 
 use model::properties::{Layout, VirtualMapping};
 use model::selection::Runs;
@@ -190,12 +190,12 @@ impl StoredRuns {
         self.runs.is_empty()
     }
 
-    /// First elements and lengths.
+    /// Returns the first element and the length of each stored run.
     pub fn runs(&self) -> &[(u64, u64)] {
         &self.runs
     }
 
-    /// First elements and lengths of what is not stored.
+    /// Returns the first element and the length of each run that is not stored.
     pub fn holes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let total = self.dims.iter().product::<u64>();
         let starts = std::iter::once(0).chain(self.runs.iter().map(|(start, len)| start + len));

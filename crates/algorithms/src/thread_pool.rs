@@ -11,7 +11,7 @@ use system::sync::RwLock;
 /// The pool, and the process whose threads it has: a child that was forked has none of them.
 static POOL: RwLock<Option<(u32, Option<&'static ThreadPool>)>> = RwLock::new(None);
 
-/// Nothing where the system gives no threads.
+/// Returns the thread pool, or `None` if the system provides no threads.
 fn thread_pool() -> Option<&'static ThreadPool> {
     let process = system::process::id();
     let started = POOL.read().filter(|(of, _)| *of == process);
@@ -29,7 +29,7 @@ fn start(process: u32) -> (u32, Option<&'static ThreadPool>) {
     }
 }
 
-/// Returns the thread_pool, if work can be shared from here.
+/// Returns the thread pool, if work can be shared from this thread.
 fn helpers(items: usize) -> Option<&'static ThreadPool> {
     if items < 2 || rayon::current_thread_index().is_some() { None } else { thread_pool() }
 }

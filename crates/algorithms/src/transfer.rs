@@ -260,7 +260,7 @@ fn check_space(count: u64, datatype: &Datatype, len: usize) -> Result<()> {
         .with("buffer bytes", len))
 }
 
-/// Whole values (attributes, map values) in the memory datatype, converted to `memory` type.
+/// Converts whole values (of attributes and maps) from the file datatype to the `memory` type.
 pub fn from_file_type(
     container: &dyn Container,
     file_type: &Datatype,

@@ -1,6 +1,6 @@
 //! Pieces of one transfer on several threads.
 //!
-//! Threads of their own, not of the [thread_pool](crate::thread_pool): what they do may wait for a container, or for one another.
+//! Threads of their own, not of the [thread pool](crate::thread_pool): what they do may wait for a container, or for one another.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;

@@ -1,4 +1,4 @@
-//! What processes that share a file say to each other: a handful of collective operations.
+//! Collective operations between processes that share a file.
 //!
 //! All members of a group call the same operations in the same order. A member that is gone makes the calls of the
 //! others fail; no one waits for it.

@@ -105,12 +105,12 @@ fn blosclz(input: &[u8], level: u32, out: &mut [u8]) -> Option<usize> {
     Some(stream.len())
 }
 
-/// Returns the lower Blosc's level, the faster its LZ4.
+/// Returns the acceleration of LZ4: the lower the level of Blosc, the faster.
 fn lz4_acceleration(level: u32) -> u32 {
     10u32.saturating_sub(level).max(1)
 }
 
-/// Blosc spreads its nine levels over those of Zstandard.
+/// Returns the level of Zstandard, over whose levels Blosc spreads its nine.
 fn zstd_level(level: u32) -> i32 {
     if level < 9 { (level as i32 * 2 - 1).max(1) } else { 22 }
 }

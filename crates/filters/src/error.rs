@@ -1,4 +1,4 @@
-//! What a filter says when it cannot do its work.
+//! Errors of filters.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -49,7 +49,7 @@ impl Error {
         Self { kind, filter, name, problem: problem.into() }
     }
 
-    /// Why it failed.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -59,7 +59,7 @@ impl Error {
         self.filter
     }
 
-    /// Name of the filter that failed, "unknown" when the number is not registered.
+    /// Returns the name of the filter that failed, or "unknown" if its number is not registered.
     pub fn filter_name(&self) -> &'static str {
         self.name
     }

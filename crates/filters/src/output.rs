@@ -1,4 +1,4 @@
-//! Where a filter puts its result: the caller's own slice, or a vector that serves chunk after chunk.
+//! The output of a filter: the caller's own slice, or a vector that is used for one chunk after another.
 
 use crate::error::{Error, Origin};
 use crate::{FilterId, Size};
@@ -90,7 +90,7 @@ impl<'a> Output<'a> {
         at_least(self.at, vector, len)
     }
 
-    /// The result is only the first `len` bytes of the space.
+    /// Shortens the result to the first `len` bytes of the buffer.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
@@ -112,8 +112,8 @@ impl<'a> Output<'a> {
         Ok(Done::Written)
     }
 
-    /// For a decoder that learns the size of its result only at the end: more and more space until it fits.
-    /// `decode` answers `None` when its slice is too short.
+    /// Runs a decoder that learns the size of its result only at the end, with larger and larger buffers until the
+    /// result fits. `decode` returns `None` if its buffer is too short.
     pub fn fill(
         &mut self,
         mut decode: impl FnMut(&mut [u8]) -> Result<Option<usize>, Error>,

@@ -42,13 +42,14 @@ fn given_or(given: &[u32], index: usize, default: u32) -> u32 {
     given.get(index).copied().filter(|value| *value != 0).unwrap_or(default)
 }
 
-/// Values of LZF: filter revision, LZF version, chunk bytes.
+/// Returns the values of LZF: filter revision, LZF version, chunk bytes.
 pub fn lzf(given: &[u32], chunk: &Chunk<'_>) -> Vec<u32> {
     let [revision, version] = LZF_DEFAULTS;
     vec![given_or(given, 0, revision), given_or(given, 1, version), chunk.bytes]
 }
 
-/// Values of Blosc: filter revision, format, type size, chunk bytes, and what was given of level, shuffle and codec.
+/// Returns the values of Blosc: filter revision, format, type size, chunk bytes, and the given level, shuffle and
+/// codec.
 pub fn blosc(given: &[u32], chunk: &Chunk<'_>) -> Vec<u32> {
     // Blosc takes wider types as bytes.
     let type_bytes = if chunk.base_bytes > BLOSC_TYPE_BYTES_MAX { 1 } else { chunk.base_bytes };
@@ -57,8 +58,8 @@ pub fn blosc(given: &[u32], chunk: &Chunk<'_>) -> Vec<u32> {
     values
 }
 
-/// Values of Blosc2: filter revision, block bytes, type size, chunk bytes, and what was given of level, shuffle and codec.
-/// Chunks of several dimensions have all three, then their rank and shape.
+/// Returns the values of Blosc2: filter revision, block bytes, type size, chunk bytes, and the given level, shuffle
+/// and codec. For chunks of several dimensions, all three follow, and then the rank and the shape.
 pub fn blosc2(given: &[u32], chunk: &Chunk<'_>) -> Vec<u32> {
     let block_bytes = given.get(1).copied().unwrap_or(0);
     let mut values = vec![BLOSC2_REVISION, block_bytes, chunk.base_bytes, chunk.bytes];
@@ -73,7 +74,7 @@ pub fn blosc2(given: &[u32], chunk: &Chunk<'_>) -> Vec<u32> {
     values
 }
 
-/// Values of bitshuffle: version, element size, and what was given of block size, codec and level.
+/// Returns the values of bitshuffle: version, element size, and the given block size, codec and level.
 ///
 /// A user gives block size, codec and level; a file holds them behind three values of the filter's own. Three values
 /// may be either: `is_stored` says which.

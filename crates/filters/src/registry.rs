@@ -87,7 +87,7 @@ impl Registry {
         self.filters.keys().copied()
     }
 
-    /// Name of a filter: of one registered here, or else of one registered with The HDF Group.
+    /// Returns the name of a filter that is registered here or with The HDF Group.
     pub fn name_of(&self, id: FilterId) -> Option<&'static str> {
         self.filters.get(&id).map(|filter| filter.name()).or_else(|| names::name(id))
     }
@@ -118,8 +118,8 @@ impl Registry {
         Ok(bytes)
     }
 
-    /// Like [`Registry::decode`], straight into `out`, which is as long as the chunk. After an error `out` holds
-    /// anything.
+    /// Undoes a pipeline as [`Registry::decode`] does, into `out`, which has the length of the chunk. After an error
+    /// the content of `out` is unspecified.
     pub fn decode_into(
         &self,
         stages: &[Stage<'_>],
@@ -167,8 +167,9 @@ impl Registry {
         Ok((bytes, mask))
     }
 
-    /// Like [`Registry::encode`], into a buffer that serves chunk after chunk: how many of its bytes are the chunk, and the mask.
-    /// The buffer's space may be exchanged with that of `scratch`.
+    /// Applies a pipeline as [`Registry::encode`] does, into a buffer that is used for one chunk after another.
+    /// Returns the number of bytes of the encoded chunk, and the mask. The buffer may be swapped with that of
+    /// `scratch`.
     pub fn encode_into(
         &self,
         stages: &[Stage<'_>],

@@ -69,7 +69,7 @@ impl Settings {
         Ok(Self { scale, elements: elements as usize, element, fill })
     }
 
-    /// Returns a user factor of the full width stores the data as it is, without a header.
+    /// Returns whether data is stored as it is, without a header. This is so for a user's factor of the full width.
     pub(crate) fn passes_through(&self) -> bool {
         self.scale == Scale::Integer { bits: self.element.bits() }
     }

@@ -1,4 +1,4 @@
-//! What a worker keeps between chunks, and the bytes on their way through a pipeline.
+//! Buffers that a worker uses again for each chunk, and the bytes between the stages of a pipeline.
 
 use std::fmt;
 

@@ -31,7 +31,7 @@ pub struct Number {
     pub big_endian: bool,
     /// Significant bits.
     pub precision: u32,
-    /// LinkLocation of the lowest significant bit.
+    /// Position of the lowest significant bit.
     pub bit_offset: u32,
 }
 
@@ -72,12 +72,12 @@ pub enum Type {
     },
 }
 
-/// Values of shuffle for elements of this many bytes.
+/// Returns the values of shuffle for elements of this many bytes.
 pub fn shuffle(element_bytes: u32) -> [u32; 1] {
     [element_bytes]
 }
 
-/// Values of n-bit for chunks of `chunk_elements`.
+/// Returns the values of n-bit for chunks of `chunk_elements`.
 pub fn nbit(element: &Type, chunk_elements: u32) -> Result<Vec<u32>, Error> {
     let mut tree = Tree { values: vec![0, 0, chunk_elements], is_full: true };
     if !matches!(element, Type::Sequence { .. } | Type::Other { .. }) {
@@ -156,7 +156,7 @@ pub enum Scale {
     },
 }
 
-/// Values of scale-offset. `fill` is the fill value as stored in the file, `None` when it is undefined.
+/// Returns the values of scale-offset. `fill` is the fill value as stored in the file, or `None` if it is undefined.
 pub fn scale_offset(
     scale: Scale,
     number: &Number,
@@ -205,7 +205,7 @@ pub enum Coding {
     NearestNeighbour,
 }
 
-/// Values of szip for numbers in chunks of this shape.
+/// Returns the values of szip for numbers in chunks of this shape.
 pub fn szip(
     coding: Coding,
     block_pixels: u32,

@@ -39,7 +39,8 @@ impl Tolerance<'_> {
 }
 
 impl Registry {
-    /// Like [`Registry::decode`], for a chunk that may be damaged: `tolerance` says what is accepted of it.
+    /// Undoes a pipeline as [`Registry::decode`] does, for a chunk that may be damaged. `tolerance` says which damage
+    /// is accepted.
     ///
     /// # Errors
     /// Returns the error of a filter that is not available, or whose failure is not accepted.

@@ -22,22 +22,28 @@ impl Attribute {
         Attribute { object, info }
     }
 
-    /// Returns its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.info.name
     }
 
-    /// Returns its name, datatype and extent.
+    /// Returns the name, datatype and extent.
     pub fn info(&self) -> &AttributeInfo {
         &self.info
     }
 
-    /// Returns the type of an element, as stored.
+    /// Returns the datatype of an element, as stored.
+    ///
+    /// # Errors
+    /// Never fails. It returns a `Result` as the function of `hdf5-metno` does.
     pub fn dtype(&self) -> Result<Datatype> {
         Ok(self.info.datatype.clone())
     }
 
     /// Returns the extent.
+    ///
+    /// # Errors
+    /// Never fails. It returns a `Result` as the function of `hdf5-metno` does.
     pub fn space(&self) -> Result<Dataspace> {
         Ok(self.info.space.clone())
     }
@@ -47,7 +53,7 @@ impl Attribute {
         self.info.space.rank()
     }
 
-    /// Returns the number of elements; `usize::MAX` where it does not fit.
+    /// Returns the number of elements, or `usize::MAX` if it does not fit.
     pub fn size(&self) -> usize {
         let count = self.info.space.element_count();
         count.ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
@@ -58,7 +64,7 @@ impl Attribute {
         matches!(self.info.space, Dataspace::Scalar)
     }
 
-    /// Returns the extent; empty for a scalar.
+    /// Returns the extent, which is empty for a scalar.
     pub fn shape(&self) -> Vec<usize> {
         shape_of(&self.info.space)
     }
@@ -70,12 +76,12 @@ impl Attribute {
         values.into_iter().next().ok_or_else(missing)
     }
 
-    /// Returns whether values are in memory as they are in the file.
+    /// Returns whether values have the same bytes in memory as in the file.
     fn is_plain<T: H5Type>(&self) -> bool {
         T::bytes(&[]).is_some() && T::datatype() == self.info.datatype
     }
 
-    /// Values that are in memory as they are in the file; `None` where they are not.
+    /// Returns values that have the same bytes in memory as in the file, or `None` if they do not.
     fn read_plain<T: H5Type>(&self) -> Result<Option<Vec<T>>> {
         if !self.is_plain::<T>() {
             return Ok(None);
@@ -91,7 +97,11 @@ impl Attribute {
         Ok(Some(values))
     }
 
-    /// Returns all elements as packed elements of a type in the memory datatype.
+    /// Reads all elements as packed elements of a type in the memory datatype. Variable-length values go to `heap`.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if the attribute was removed, and `Conversion` if its elements cannot be converted to
+    /// `memory`.
     pub fn read_bytes(&self, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
         let container = self.object.session.container.as_ref();
         let _pin = vol::Pin::of(container, &self.info.datatype)?;
@@ -106,6 +116,9 @@ impl Attribute {
     }
 
     /// Returns all elements, in C order.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if the attribute was removed, and `Conversion` if its elements cannot be converted to `T`.
     pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
         if let Some(values) = self.read_plain()? {
             return Ok(values);
@@ -116,26 +129,42 @@ impl Attribute {
     }
 
     /// Returns all elements as an array.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Attribute::read_raw`].
     pub fn read_dyn<T: H5Type>(&self) -> Result<ArrayD<T>> {
         to_array(&self.shape(), self.read_raw()?)
     }
 
     /// Returns all elements as an array of a static dimension.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the attribute does not have the number of dimensions of `D`, and the errors of
+    /// [`Attribute::read_raw`].
     pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
         with_rank(self.read_dyn()?)
     }
 
     /// Returns all elements of an attribute of one dimension.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Attribute::read`].
     pub fn read_1d<T: H5Type>(&self) -> Result<Array1<T>> {
         self.read()
     }
 
     /// Returns all elements of an attribute of two dimensions.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Attribute::read`].
     pub fn read_2d<T: H5Type>(&self) -> Result<Array2<T>> {
         self.read()
     }
 
     /// Returns the only element.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if there is not exactly one element, and the errors of [`Attribute::read_raw`].
     pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
         if !self.is_plain::<T>() {
             return one(self.read_raw()?);
@@ -148,6 +177,9 @@ impl Attribute {
     }
 
     /// Writes an array of the attribute's shape. Slices and vectors are arrays of one dimension.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the array has another shape, and the errors of [`Attribute::write_raw`].
     pub fn write<'v, A, T, D>(&self, array: A) -> Result<()>
     where
         A: Into<ArrayView<'v, T, D>>,
@@ -165,6 +197,10 @@ impl Attribute {
     }
 
     /// Writes all elements, in C order.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the number of values differs, `Conversion` if they cannot be converted to the stored type,
+    /// and `Denied` if the file is open for reading.
     pub fn write_raw<'v, A, T>(&self, values: A) -> Result<()>
     where
         A: Into<ArrayView<'v, T, Ix1>>,
@@ -206,11 +242,17 @@ impl Attribute {
     }
 
     /// Writes the only element.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Attribute::write_raw`].
     pub fn write_scalar<T: H5Type>(&self, value: &T) -> Result<()> {
         self.write_raw(std::slice::from_ref(value))
     }
 
-    /// Returns the only element, a string.
+    /// Returns the only element, which must be a string.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Attribute::read_scalar`].
     pub fn read_string(&self) -> Result<String> {
         self.read_scalar()
     }

@@ -1,4 +1,4 @@
-//! Attributes to be made, in the manner that users of `hdf5-metno` know.
+//! Builders of attributes, with the functions that users of `hdf5-metno` know.
 
 use model::{Dataspace, Datatype, Error, Result};
 use ndarray::{ArrayView, Dimension};
@@ -7,7 +7,7 @@ use crate::builder::NoData;
 use crate::object::Object;
 use crate::{Attribute, Extents, H5Type};
 
-/// An attribute to be made, empty or of data (`V`).
+/// Builds an attribute, without data or from data (`V`).
 #[derive(Debug, Clone)]
 pub struct AttributeBuilder<V = NoData> {
     object: Object,
@@ -16,20 +16,20 @@ pub struct AttributeBuilder<V = NoData> {
     data: V,
 }
 
-/// An attribute to be made of data.
+/// Builds an attribute from data.
 pub type AttributeBuilderData<'d, T, D> = AttributeBuilder<ArrayView<'d, T, D>>;
-/// An attribute to be made, of a type that is known.
+/// Builds an attribute whose type is set.
 pub type AttributeBuilderEmpty = AttributeBuilder;
-/// An attribute to be made, of a type and an extent that are known.
+/// Builds an attribute whose type and extent are set.
 pub type AttributeBuilderEmptyShape = AttributeBuilder;
 
 impl Object {
-    /// Returns an attribute of `T` to be made; a scalar, unless it gets a shape.
+    /// Returns a builder of an attribute of `T`. It is a scalar unless a shape is set.
     pub fn new_attr<T: H5Type>(&self) -> AttributeBuilder {
         self.new_attr_builder().empty::<T>()
     }
 
-    /// Returns an attribute to be made, of a type that is said later.
+    /// Returns a builder of an attribute whose type is set later.
     pub fn new_attr_builder(&self) -> AttributeBuilder {
         AttributeBuilder { object: self.clone(), datatype: None, extents: Extents::Scalar, data: NoData }
     }
@@ -57,7 +57,7 @@ impl AttributeBuilder {
         self
     }
 
-    /// Returns an attribute of the shape and elements of an array, a slice or a vector.
+    /// Sets the shape and the elements to those of an array, a slice or a vector.
     pub fn with_data<'d, A, T, D>(self, data: A) -> AttributeBuilderData<'d, T, D>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -68,7 +68,7 @@ impl AttributeBuilder {
         self.with_data_as(data, &datatype)
     }
 
-    /// Takes elements as [`AttributeBuilder::with_data`] does, and stores them as another type.
+    /// Sets the elements as [`AttributeBuilder::with_data`] does, and stores them as another type.
     pub fn with_data_as<'d, A, T, D>(self, data: A, datatype: &Datatype) -> AttributeBuilderData<'d, T, D>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -80,14 +80,20 @@ impl AttributeBuilder {
         AttributeBuilder { object: self.object, datatype: Some(datatype.clone()), extents, data }
     }
 
-    /// Creates the attribute; it reads as zeros until it is written.
+    /// Creates the attribute, which reads as zeros until it is written.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the object has an attribute of this name, and `Invalid` if no type was set.
     pub fn create(&self, name: &str) -> Result<Attribute> {
         self.make(name)
     }
 }
 
 impl<T: H5Type, D: Dimension> AttributeBuilderData<'_, T, D> {
-    /// Creates the attribute, and writes the data. Where that fails, the attribute is removed again.
+    /// Creates the attribute and writes the data. If writing fails, the attribute is removed again.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the object has an attribute of this name, and the errors of [`Attribute::write`].
     pub fn create(&self, name: &str) -> Result<Attribute> {
         let attribute = self.make(name)?;
         match attribute.write(self.data.view()) {

@@ -1,4 +1,4 @@
-//! Datasets to be made, in the manner that users of `hdf5-metno` know.
+//! Builders of datasets, with the functions that users of `hdf5-metno` know.
 
 use model::properties::{AllocTime, CreationOrder, DatasetCreate, FillTime, FillValue, Layout};
 use model::{Dataspace, Datatype, Error, Heap, ObjectPath, Result, Token};
@@ -10,9 +10,9 @@ use crate::element::store_all;
 use crate::object::{NamedDatatype, Object};
 use crate::{Dataset, Extents, Group, H5Type, IntoShape};
 
-/// Where a new dataset goes: a path, or nowhere (`None`).
+/// The name of a new dataset: a path, or `None` for an anonymous dataset.
 pub trait DatasetName<'n> {
-    /// Returns the path; `None` for a dataset without a link.
+    /// Returns the path, or `None` for an anonymous dataset.
     fn into_path(self) -> Option<&'n str>;
 }
 
@@ -38,7 +38,7 @@ impl<'n> DatasetName<'n> for Option<&'n str> {
 #[derive(Debug, Clone, Copy)]
 pub struct NoData;
 
-/// A dataset to be made, empty or of data (`V`).
+/// Builds a dataset, without data or from data (`V`).
 #[derive(Debug, Clone)]
 pub struct DatasetBuilder<V = NoData> {
     pub(crate) group: Group,
@@ -51,11 +51,11 @@ pub struct DatasetBuilder<V = NoData> {
     data: V,
 }
 
-/// A dataset to be made of data.
+/// Builds a dataset from data.
 pub type DatasetBuilderData<'d, T, D> = DatasetBuilder<ArrayView<'d, T, D>>;
-/// A dataset to be made, of a type that is known.
+/// Builds a dataset whose type is set.
 pub type DatasetBuilderEmpty = DatasetBuilder;
-/// A dataset to be made, of a type and an extent that are known.
+/// Builds a dataset whose type and extent are set.
 pub type DatasetBuilderEmptyShape = DatasetBuilder;
 
 impl DatasetBuilder {
@@ -90,7 +90,7 @@ impl DatasetBuilder {
         self
     }
 
-    /// Returns a dataset of the shape and elements of an array, a slice or a vector.
+    /// Sets the shape and the elements to those of an array, a slice or a vector.
     pub fn with_data<'d, A, T, D>(self, data: A) -> DatasetBuilderData<'d, T, D>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -101,7 +101,7 @@ impl DatasetBuilder {
         self.with_data_as(data, &datatype)
     }
 
-    /// Takes elements as [`DatasetBuilder::with_data`] does, and stores them as another type.
+    /// Sets the elements as [`DatasetBuilder::with_data`] does, and stores them as another type.
     pub fn with_data_as<'d, A, T, D>(self, data: A, datatype: &Datatype) -> DatasetBuilderData<'d, T, D>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -121,15 +121,22 @@ impl DatasetBuilder {
         }
     }
 
-    /// Creates the dataset at a path; groups on the way are made too. With `None` it gets no link, and lives as long as its
-    /// handle.
+    /// Creates the dataset at a path, with the groups that are missing on it. If the path is `None`, the dataset has
+    /// no link, and is removed with its last handle.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the path leads to an object, and `Invalid` if no type was set or a property does not fit
+    /// the type and the extent.
     pub fn create<'n>(&self, path: impl DatasetName<'n>) -> Result<Dataset> {
         self.make(path.into_path())
     }
 }
 
 impl<T: H5Type, D: Dimension> DatasetBuilderData<'_, T, D> {
-    /// Creates the dataset at a path, and writes the data. Where that fails, the dataset is removed again.
+    /// Creates the dataset at a path and writes the data. If writing fails, the dataset is removed again.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the path leads to an object, and the errors of [`Dataset::write`].
     pub fn create<'n>(&self, path: impl DatasetName<'n>) -> Result<Dataset> {
         let path = path.into_path();
         let dataset = self.make(path)?;
@@ -142,35 +149,35 @@ impl<T: H5Type, D: Dimension> DatasetBuilderData<'_, T, D> {
 }
 
 impl<V> DatasetBuilder<V> {
-    /// Sets the extent: `10`, `(10, 20)`, `(0.., 5)` for one that can grow. Without one the dataset is a scalar.
+    /// Sets the extent: `10`, `(10, 20)`, `(0.., 5)` for one that can grow. By default a dataset is a scalar.
     #[must_use]
     pub fn shape(mut self, shape: impl Into<Extents>) -> Self {
         self.extents = Some(shape.into());
         self
     }
 
-    /// Sets the largest extent, for a dataset that can grow.
+    /// Sets the maximum extent, for a dataset that can grow.
     #[must_use]
     pub fn max_shape(mut self, shape: impl IntoShape) -> Self {
         self.max_dims = Some(shape.into_shape());
         self
     }
 
-    /// Lets every dimension grow without end.
+    /// Makes every dimension unlimited.
     #[must_use]
     pub fn resizable(mut self) -> Self {
         self.extents = self.extents.map(Extents::resizable);
         self
     }
 
-    /// Chunks of a shape.
+    /// Stores the elements in chunks of this shape.
     #[must_use]
     pub fn chunk(mut self, shape: impl IntoShape) -> Self {
         self.create.layout = Layout::chunked(&shape.into_shape());
         self
     }
 
-    /// Stores the elements in one piece.
+    /// Stores the elements contiguously.
     #[must_use]
     pub fn no_chunk(mut self) -> Self {
         self.create.layout = Layout::Contiguous;
@@ -224,14 +231,14 @@ impl<V> DatasetBuilder<V> {
         self
     }
 
-    /// Sets when storage is allocated; `None` as suits the layout.
+    /// Sets when storage is allocated. `None` is the default of the layout.
     #[must_use]
     pub fn alloc_time(mut self, time: Option<AllocTime>) -> Self {
         self.create.alloc_time = time.unwrap_or_default();
         self
     }
 
-    /// Keeps the order in which attributes are made.
+    /// Tracks the order in which attributes are created.
     #[must_use]
     pub fn track_attr_order(mut self) -> Self {
         self.create.object.attribute_order = CreationOrder::Indexed;
@@ -245,7 +252,10 @@ impl<V> DatasetBuilder<V> {
         self
     }
 
-    /// Takes the type of a committed datatype, which the dataset shares.
+    /// Sets the type to a committed datatype, which the dataset shares.
+    ///
+    /// # Errors
+    /// Returns the error of reading the committed datatype.
     pub fn committed(mut self, datatype: &NamedDatatype) -> Result<Self> {
         self.datatype = Some(datatype.datatype()?);
         self.committed = Some(datatype.token());

@@ -1,4 +1,4 @@
-//! Filters of datasets to be made.
+//! Filters of new datasets.
 
 use model::Result;
 use model::properties::FilterSpec;
@@ -7,8 +7,9 @@ use crate::DatasetBuilder;
 use crate::filters::{Blosc, BloscShuffle, Filter, SZip, ScaleOffset};
 
 impl<V> DatasetBuilder<V> {
-    /// Adds a filter, after those before it: of this build, or of the registry that the file was opened with. Values that
-    /// depend on datatype and chunks are added at creation; a filter that is not there is refused then. Chunks that a filter cannot shrink are stored without it.
+    /// Adds a filter of this build, or of the registry that the file was opened with, after the filters added before.
+    /// Values that depend on datatype and chunks are set when the dataset is created, which fails if there is no such
+    /// filter. Chunks that a filter cannot shrink are stored without it.
     #[must_use]
     pub fn filter(self, id: u16, values: &[u32]) -> Self {
         let optional = self.group.session.registered.filters.get(id).is_ok();
@@ -69,7 +70,7 @@ impl<V> DatasetBuilder<V> {
         self.push_filter(Ok(Filter::Deflate(level).to_spec()))
     }
 
-    /// Adds the shuffle filter: equal bytes of neighbours stand together, which compresses better.
+    /// Adds the shuffle filter, which groups the bytes of elements by their position, so that they compress better.
     #[must_use]
     pub fn shuffle(self) -> Self {
         self.push_filter(Ok(Filter::Shuffle.to_spec()))
@@ -87,19 +88,19 @@ impl<V> DatasetBuilder<V> {
         self.push_filter(Ok(Filter::SZip(coding, px_per_block).to_spec()))
     }
 
-    /// Adds N-bit: only the significant bits of numbers are stored.
+    /// Adds N-bit, which stores only the significant bits of numbers.
     #[must_use]
     pub fn nbit(self) -> Self {
         self.push_filter(Ok(Filter::NBit.to_spec()))
     }
 
-    /// Adds scale-offset: differences to the smallest number of a chunk are stored.
+    /// Adds scale-offset, which stores differences to the smallest number of a chunk.
     #[must_use]
     pub fn scale_offset(self, mode: ScaleOffset) -> Self {
         self.push_filter(Ok(Filter::ScaleOffset(mode).to_spec()))
     }
 
-    /// Adds LZF, as h5py has it.
+    /// Adds LZF, h5py's fast compression filter.
     #[must_use]
     pub fn lzf(self) -> Self {
         self.push_filter(Ok(Filter::LZF.to_spec()))

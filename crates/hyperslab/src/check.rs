@@ -19,18 +19,18 @@ const STRIP_BYTES: u64 = 4 << 20;
 const BATCH_BYTES: u64 = 16 << 20;
 /// Chunks read at a time at most.
 const BATCH_CHUNKS_MAX: u64 = 256;
-/// Of data that lies outside of the container, this much is read.
+/// Bytes that are read of data outside of the container.
 const OUTSIDE_BYTES_MAX: u64 = 64 << 20;
 
-/// Memory of an object that waits or was seen, besides its name.
+/// Bytes of memory for an object in a queue or in a set, without its name.
 const OBJECT_BYTES: u64 = 192;
 
-/// A problem, and where it is.
+/// A problem and its position.
 #[derive(Debug, Clone)]
 pub struct Finding {
     /// Path of the object.
     pub path: String,
-    /// Which part of it.
+    /// The part of the object.
     pub part: String,
     /// The error.
     pub error: Error,
@@ -51,7 +51,7 @@ pub struct Report {
     pub findings: Vec<Finding>,
 }
 
-/// How far a check goes.
+/// Limits of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Check {
     /// Bytes of elements read at most, over the whole container.
@@ -104,13 +104,17 @@ struct Walk<'a> {
     report: Report,
     seen: HashSet<Token>,
     queue: Vec<(Token, ObjectPath)>,
-    /// For all that was seen, and all that waits.
+    /// The charge for objects that were seen and that wait.
     charge: Charge,
 }
 
-/// Repairs what is wrong with the way a container is stored, where its connector can: what it repaired, and what not.
+/// Repairs problems of the storage of a container, if its connector can. Returns what was repaired, and the findings
+/// that were not.
 ///
 /// No other caller may write to the container meanwhile.
+///
+/// # Errors
+/// Returns `Unsupported` if the connector repairs nothing, and otherwise the error of the storage.
 pub fn repair(container: &dyn Container) -> Result<(Vec<String>, Vec<Finding>)> {
     let (mut repaired, mut left) = (Vec::new(), Vec::new());
     for found in container.storage_repair()? {
@@ -132,7 +136,7 @@ impl From<StorageFinding> for Finding {
 }
 
 impl Walk<'_> {
-    /// Whether what is here is all that was copied.
+    /// Adds a finding if a copy to the container did not finish.
     fn copied(&mut self) {
         if vol::unfinished::is_unfinished(self.container).is_ok_and(|unfinished| unfinished) {
             let error =
@@ -205,7 +209,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Charges an object that waits; later it is one that was seen.
+    /// Charges an object that waits, and that is remembered later as seen.
     fn charge_object(&mut self, name: &str) -> Result<()> {
         let bytes = self.charge.bytes() + OBJECT_BYTES + name.len() as u64;
         self.charge.resize(bytes, "list of objects")
@@ -255,7 +259,7 @@ impl Walk<'_> {
         }
     }
 
-    /// All elements that are stored, where their extent is far larger than these: else simply all.
+    /// Reads the stored elements if the extent is far larger than these, and otherwise all elements.
     fn all_elements(&mut self, token: Token, info: &DatasetInfo) -> Result<()> {
         let Some(stored) = algorithms::stored::sparse(self.container, token, info)? else {
             return self.elements(token, info, &Selection::All, u64::MAX);
@@ -266,7 +270,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Only chunks that are stored: a sparse dataset may have any extent.
+    /// Reads chunks that are stored only, because a sparse dataset may have any extent.
     fn chunks(&mut self, token: Token, info: &DatasetInfo, shape: &[u64]) -> Result<()> {
         overlap::check_overlap(self.container, token)?;
         let chunk_bytes = elements_of(shape).saturating_mul(info.datatype.size().into());
@@ -285,7 +289,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Some chunks that are stored, each with what of it is inside of the extent.
+    /// Reads some stored chunks, each with the part that is inside of the extent.
     ///
     /// Filters are undone for a whole chunk, however little of it is asked for. So one element stands for all of them,
     /// unless elements lead to values of their own.

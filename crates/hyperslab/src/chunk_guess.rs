@@ -2,12 +2,12 @@
 
 use model::{Dataspace, UNLIMITED};
 
-/// Bytes of a chunk that no one chose: enough to compress and to transfer well, few enough to change one.
+/// Bytes of a chunk by default: large enough to compress and to transfer well, small enough to be rewritten.
 const CHUNK_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=1 << 20;
-/// Elements that a dimension without end is taken for.
+/// The number of elements that an unlimited dimension counts as.
 const GROWING_DIM: u64 = 1024;
 
-/// Returns a chunk shape for a dataset: its own shape, halved where it is longest until a chunk is of a good size.
+/// Returns a chunk shape for a dataset: its extent, halved along its longest dimension until a chunk has a good size.
 pub fn guess_chunk(space: &Dataspace, element_bytes: u64) -> Vec<u64> {
     let largest = space.dims().iter().zip(space.max_dims());
     let mut shape: Vec<u64> = largest

@@ -7,14 +7,14 @@ use crate::Dataset;
 /// Chunks asked for at a time.
 const PAGE: u64 = 4096;
 
-/// A chunk as it lies in storage.
+/// A chunk as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkInfo {
-    /// Its first element, in each dimension.
+    /// Coordinates of its first element.
     pub offset: Vec<u64>,
-    /// Bit i is set where filter i was not applied.
+    /// Bit i is set if filter i was not applied.
     pub filter_mask: u32,
-    /// Where it lies in the file; `u64::MAX` where its storage has no addresses.
+    /// The address in the file, or `u64::MAX` if the storage has no addresses.
     pub addr: u64,
     /// Bytes in storage.
     pub size: u64,
@@ -26,14 +26,14 @@ impl ChunkInfo {
         ChunkInfo { offset: chunk.offset, filter_mask: chunk.filter_mask, addr, size: chunk.bytes }
     }
 
-    /// Returns the filters that were not applied, by their place.
+    /// Returns the positions of the filters that were not applied.
     pub fn disabled_filters(&self) -> Vec<usize> {
         (0..32).filter(|i| self.filter_mask & (1 << i) != 0).collect()
     }
 }
 
 impl Dataset {
-    /// Returns the number of chunks that are stored; `None` for a dataset without chunks, or where they cannot be listed.
+    /// Returns the number of chunks that are stored, or `None` if the dataset has no chunks or they cannot be listed.
     pub fn num_chunks(&self) -> Option<usize> {
         self.is_chunked().then_some(())?;
         let mut count = 0;
@@ -45,14 +45,17 @@ impl Dataset {
         Some(count)
     }
 
-    /// Returns a stored chunk, by its place among those that are stored.
+    /// Returns the stored chunk with this index among the stored chunks.
     pub fn chunk_info(&self, index: usize) -> Option<ChunkInfo> {
         self.is_chunked().then_some(())?;
         let page = self.session.container.chunk_list(self.token, index as u64, 1).ok()?;
         page.entries.into_iter().next().map(ChunkInfo::new)
     }
 
-    /// Calls `visit` with every stored chunk, until it answers something else than 0.
+    /// Calls `visit` with every stored chunk, until it returns a number other than 0.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the dataset is not chunked, and `Unsupported` if the connector stores no chunks.
     pub fn chunks_visit(&self, mut visit: impl FnMut(&ChunkInfo) -> i32) -> Result<()> {
         let mut skip = 0;
         loop {
@@ -65,12 +68,12 @@ impl Dataset {
         }
     }
 
-    /// Returns the number of bytes in storage; 0 where nothing says how many.
+    /// Returns the number of bytes in storage, or 0 if it is unknown.
     pub fn storage_size(&self) -> u64 {
         self.storage().map_or(0, |storage| storage.bytes)
     }
 
-    /// Returns where elements lie in the file, for a dataset in one piece.
+    /// Returns the offset of the elements in the file, if they are contiguous.
     pub fn offset(&self) -> Option<u64> {
         self.storage().ok()?.offset
     }

@@ -8,8 +8,11 @@ use crate::Group;
 use crate::object::Object;
 
 impl Object {
-    /// Copies this object, with all that is below it, to a path of a group, in this container or another. Groups on the way
-    /// are made. On an error nothing of the copy stays.
+    /// Copies this object, with everything below it, to a path of a group, in this container or another. Groups that are
+    /// missing on the path are created. On an error nothing of the copy stays.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Object::copy_with`].
     pub fn copy_to(&self, group: &Group, path: &str) -> Result<()> {
         self.copy_with(group, path, CopyOptions::default())
     }

@@ -1,4 +1,4 @@
-//! Making objects: groups, links, committed datatypes, attributes. Datasets are made by [`DatasetBuilder`].
+//! Creating objects: groups, links, committed datatypes and attributes. Datasets are created by [`DatasetBuilder`].
 
 use model::properties::{GroupCreate, ObjectCreate};
 use model::{Dataspace, Datatype, LinkTarget, Result, UNLIMITED};
@@ -9,7 +9,7 @@ use crate::builder::DatasetBuilder;
 use crate::object::{NamedDatatype, Object};
 use crate::{Attribute, Dataset, Group, H5Type};
 
-/// A dimension that can grow without end, for [`DatasetBuilder::max_shape`].
+/// An unlimited dimension, for [`DatasetBuilder::max_shape`].
 pub const UNLIMITED_DIM: usize = usize::MAX;
 
 pub(crate) fn dimension(d: usize) -> u64 {
@@ -85,7 +85,7 @@ tuple_shape!(a b c d e f g);
 tuple_shape!(a b c d e f g h);
 
 impl Group {
-    /// Returns where a new link goes; groups on the way are made.
+    /// Returns the location of a new link, and creates the groups that are missing on the path.
     pub(crate) fn place(&self, path: &str) -> Result<LinkLocation> {
         let (parent, name) = model::link::split_last(path)?;
         let mut here = if model::link::is_absolute(path) { self.session.root } else { self.token };
@@ -109,7 +109,11 @@ impl Group {
         Ok(LinkLocation::new(here, name))
     }
 
-    /// Creates a group; groups on the way are made too.
+    /// Creates a group, with the groups that are missing on its path.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the path leads to an object, and `Invalid` if the path goes on behind an object that is not
+    /// a group.
     pub fn create_group(&self, path: &str) -> Result<Group> {
         self.create_group_with(path, &GroupCreate::default())
     }
@@ -124,22 +128,25 @@ impl Group {
         Ok(Group(Object::new(self.session.clone(), token, self.path_to(path))))
     }
 
-    /// Returns a dataset of `T` to be made. References are of the kind that the file's version bound has.
+    /// Returns a builder of a dataset of `T`. References are of the kind that the file's version bound allows.
     pub fn new_dataset<T: H5Type>(&self) -> DatasetBuilder {
         self.new_dataset_builder().empty::<T>()
     }
 
-    /// Returns a dataset of any type to be made.
+    /// Returns a builder of a dataset of any type.
     pub fn new_dataset_as(&self, datatype: Datatype) -> DatasetBuilder {
         self.new_dataset_builder().of(datatype)
     }
 
-    /// Returns a dataset to be made, of a type that is said later: by [`DatasetBuilder::empty`] or by data.
+    /// Returns a builder of a dataset whose type is set later, by [`DatasetBuilder::empty`] or with data.
     pub fn new_dataset_builder(&self) -> DatasetBuilder {
         DatasetBuilder::new(self)
     }
 
-    /// Creates a dataset that holds an array.
+    /// Creates a dataset from an array.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the path leads to an object, and the errors of [`Dataset::write`].
     pub fn write_array<'d, A, T, D>(&self, path: &str, array: A) -> Result<Dataset>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -149,7 +156,11 @@ impl Group {
         self.new_dataset_builder().with_data(array).create(path)
     }
 
-    /// Commits a datatype.
+    /// Commits a datatype at a path.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the path leads to an object, and `Unsupported` if the connector stores no committed
+    /// datatypes.
     pub fn commit_datatype(&self, path: &str, datatype: Datatype) -> Result<NamedDatatype> {
         let op =
             OpDatatypeCommit { place: Some(self.place(path)?), datatype, create: ObjectCreate::default() };
@@ -161,30 +172,45 @@ impl Group {
         self.session.container.link_create(&OpLinkCreate { place: self.place(path)?, target })
     }
 
-    /// Creates a soft link to a path.
+    /// Creates a soft link at `path` to the path `target`, which need not exist.
+    ///
+    /// # Errors
+    /// Returns `Exists` if there is a link at `path`, and `Unsupported` if the connector stores no soft links.
     pub fn link_soft(&self, target: &str, path: &str) -> Result<()> {
         self.link_to(path, LinkTarget::Soft(target.to_owned()))
     }
 
-    /// Creates a hard link: one more name of an object.
+    /// Creates a hard link at `path` to the object at `target`.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no object at `target`, and `Exists` if there is a link at `path`.
     pub fn link_hard(&self, target: &str, path: &str) -> Result<()> {
         let (_, token) = self.session.find(self.token, target)?;
         self.link_to(path, LinkTarget::Hard(token))
     }
 
-    /// Creates a link to an object of another container.
+    /// Creates a link at `path` to the object at `target` of the container `file`, which need not exist.
+    ///
+    /// # Errors
+    /// Returns `Exists` if there is a link at `path`, and `Unsupported` if the connector stores no external links.
     pub fn link_external(&self, file: &str, target: &str, path: &str) -> Result<()> {
         self.link_to(path, LinkTarget::External { file: file.to_owned(), path: target.to_owned() })
     }
 
-    /// Removes a link; the object goes with its last one.
+    /// Removes a link. An object whose last link it was is removed too, when its last handle is dropped.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no such link.
     pub fn unlink(&self, path: &str) -> Result<()> {
         let (parent, name) = model::link::split_last(path)?;
         let (session, group) = self.session.find(self.token, if parent.is_empty() { "." } else { parent })?;
         session.container.link_delete(group, name)
     }
 
-    /// Moves a link.
+    /// Moves a link to another path, with the groups that are missing on it.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no link at `from`, and `Exists` if there is one at `to`.
     pub fn relink(&self, from: &str, to: &str) -> Result<()> {
         let (parent, name) = model::link::split_last(from)?;
         let (session, group) = self.session.find(self.token, if parent.is_empty() { "." } else { parent })?;
@@ -194,7 +220,10 @@ impl Group {
 }
 
 impl Object {
-    /// Creates an attribute of a type and extent; it reads as zeros until it is written.
+    /// Creates an attribute of a type and extent, which reads as zeros until it is written.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the object has an attribute of this name, and `Limit` if the attribute is too large.
     pub fn create_attr(&self, name: &str, datatype: Datatype, space: Dataspace) -> Result<Attribute> {
         let charset = if name.is_ascii() { model::CharacterSet::Ascii } else { model::CharacterSet::Utf8 };
         let op = OpAttributeCreate {
@@ -209,12 +238,19 @@ impl Object {
         self.attr(name)
     }
 
-    /// Gives an attribute one value, whether it is there already or not: `set_attr("unit", "K")`.
+    /// Sets an attribute to one value, and creates it if it is missing: `set_attr("unit", "K")`. An existing attribute
+    /// is replaced.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if the connector stores no attributes, and `Denied` if the file is open for reading.
     pub fn set_attr<V: AttributeValue>(&self, name: &str, value: V) -> Result<Attribute> {
         self.replace_attr(name, &[value.into_value()], Dataspace::Scalar)
     }
 
-    /// Gives an attribute an array, whether it is there already or not.
+    /// Sets an attribute to an array, and creates it if it is missing. An existing attribute is replaced.
+    ///
+    /// # Errors
+    /// Returns `Limit` if the attribute is too large, and `Denied` if the file is open for reading.
     pub fn set_attr_array<'a, T, D>(
         &self,
         name: &str,
@@ -244,11 +280,17 @@ impl Object {
     }
 
     /// Removes an attribute.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no attribute of this name.
     pub fn delete_attr(&self, name: &str) -> Result<()> {
         self.session.container.attribute_delete(self.token, name)
     }
 
-    /// Sets or removes the comment.
+    /// Sets the comment, or removes it if it is `None`.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if the connector stores no comments.
     pub fn set_comment(&self, comment: Option<&str>) -> Result<()> {
         self.session.container.object_set_comment(self.token, comment)
     }

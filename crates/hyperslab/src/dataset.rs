@@ -17,9 +17,9 @@ use crate::{H5Type, Slice};
 #[derive(Debug, Clone)]
 pub struct Dataset {
     object: Object,
-    /// Shared by all handles of the dataset, so that all of them see a new extent.
+    /// The info, which all handles of the dataset share, so that all of them see a new extent.
     info: SharedInfo,
-    /// Who takes part in reads and writes.
+    /// The processes that take part in reads and writes.
     transfer: Transfer,
 }
 
@@ -36,15 +36,16 @@ impl Dataset {
         Ok(Dataset { object, info, transfer: Transfer::Independent })
     }
 
-    /// Returns the dataset of an object whose info was asked for just now.
+    /// Returns the dataset of an object whose info was just read.
     #[cfg(feature = "async")]
     pub(crate) fn with_info(object: Object, info: Arc<DatasetInfo>) -> Self {
         let info = object.session.share(object.token, info);
         Dataset { object, info, transfer: Transfer::Independent }
     }
 
-    /// Returns a handle whose reads and writes are made by this process alone, or by all processes that have the file open
-    /// together. All of them make a collective one, each with its own selection; `Selection::None` takes part without elements.
+    /// Returns a handle whose reads and writes are made by this process alone, or by all processes that have the file
+    /// open together. All of them make a collective transfer, each with its own selection; `Selection::None` takes
+    /// part without elements.
     ///
     /// In a file that one process has open both are the same.
     #[must_use]
@@ -66,17 +67,23 @@ impl Dataset {
         change(&mut self.info.write())
     }
 
-    /// Returns the type of an element, as stored.
+    /// Returns the datatype of an element, as stored.
+    ///
+    /// # Errors
+    /// Never fails. It returns a `Result` as the function of `hdf5-metno` does.
     pub fn dtype(&self) -> Result<Datatype> {
         Ok(self.dataset_info().datatype.clone())
     }
 
-    /// Returns the extent, with its maximum.
+    /// Returns the extent and its maximum.
+    ///
+    /// # Errors
+    /// Never fails. It returns a `Result` as the function of `hdf5-metno` does.
     pub fn space(&self) -> Result<Dataspace> {
         Ok(self.dataset_info().space.clone())
     }
 
-    /// Returns the extent; empty for a scalar.
+    /// Returns the extent, which is empty for a scalar.
     pub fn shape(&self) -> Vec<usize> {
         shape_of(&self.dataset_info().space)
     }
@@ -86,7 +93,7 @@ impl Dataset {
         self.dataset_info().space.rank()
     }
 
-    /// Returns the number of elements; `usize::MAX` where it does not fit.
+    /// Returns the number of elements, or `usize::MAX` if it does not fit.
     pub fn size(&self) -> usize {
         let count = self.dataset_info().space.element_count();
         count.ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
@@ -102,17 +109,17 @@ impl Dataset {
         self.dataset_info().space.is_resizable()
     }
 
-    /// Returns whether elements lie in chunks.
+    /// Returns whether elements are stored in chunks.
     pub fn is_chunked(&self) -> bool {
         matches!(self.dataset_info().create.layout, Layout::Chunked { .. })
     }
 
-    /// Returns how elements are laid out.
+    /// Returns the storage layout.
     pub fn layout(&self) -> Layout {
         self.dataset_info().create.layout.clone()
     }
 
-    /// Returns the shape of chunks, where there are any.
+    /// Returns the shape of chunks, or `None` if the dataset is not chunked.
     pub fn chunk(&self) -> Option<Vec<usize>> {
         match &self.dataset_info().create.layout {
             Layout::Chunked { shape, .. } => Some(shape.iter().map(|&dim| dim as usize).collect()),
@@ -125,7 +132,10 @@ impl Dataset {
         self.dataset_info().create.filters.clone()
     }
 
-    /// Returns bytes in storage, which may take a walk over all chunks.
+    /// Returns the storage of the dataset, which may take a walk over all chunks.
+    ///
+    /// # Errors
+    /// Returns the error of reading the chunk index.
     pub fn storage(&self) -> Result<StorageInfo> {
         self.session.container.dataset_storage(self.token)
     }
@@ -142,7 +152,11 @@ impl Dataset {
         }
     }
 
-    /// Reads a selection into packed elements of a type in the memory datatype; variable-length values go to `heap`.
+    /// Reads a selection as packed elements of a type in the memory datatype. Variable-length values go to `heap`.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the selection does not fit the extent, `Conversion` if elements cannot be converted to
+    /// `memory`, and `Limit` if the result is larger than `Limits::result_bytes_max`.
     pub fn read_bytes(&self, selection: &Selection, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
         let info = self.dataset_info();
         let elements = self.elements(&info, selection);
@@ -152,7 +166,11 @@ impl Dataset {
         Ok(buffer)
     }
 
-    /// Reads a selection into values.
+    /// Reads the values of a selection, in selection order.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the selection does not fit the extent, `Conversion` if elements cannot be converted to
+    /// `T`, and `Limit` if the result is larger than `Limits::result_bytes_max`.
     pub fn read_selection<T: H5Type>(&self, selection: &Selection) -> Result<Vec<T>> {
         let info = self.dataset_info();
         let count = self.elements(&info, selection).count()?;
@@ -165,7 +183,11 @@ impl Dataset {
         self.load(selection, count)
     }
 
-    /// Reads a selection into a buffer that has exactly its size. Numbers go straight into it.
+    /// Reads a selection into a buffer of exactly its size. Numbers are read without a copy.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the buffer has another size or the selection does not fit the extent, and `Conversion` if
+    /// elements cannot be converted to `T`.
     pub fn read_selection_into<T: H5Type>(&self, selection: &Selection, values: &mut [T]) -> Result<()> {
         let info = self.dataset_info();
         let elements = self.elements(&info, selection);
@@ -179,7 +201,11 @@ impl Dataset {
         self.load_into(selection, values)
     }
 
-    /// Reads elements into the selected elements of a buffer of `dims`.
+    /// Reads a selection into the selected elements of a buffer of shape `dims`.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if `T` is not a plain number, `Invalid` if a selection does not fit its extent or the two
+    /// have different numbers of elements, and `Conversion` if elements cannot be converted to `T`.
     pub fn read_into_selected<T: H5Type>(
         &self,
         selection: &Selection,
@@ -196,16 +222,25 @@ impl Dataset {
     }
 
     /// Returns all elements, in C order.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Dataset::read_selection`].
     pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
         self.read_selection(&Selection::All)
     }
 
-    /// Reads all elements into a buffer that has exactly their number.
+    /// Reads all elements into a buffer of exactly their number.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Dataset::read_selection_into`].
     pub fn read_into<T: H5Type>(&self, values: &mut [T]) -> Result<()> {
         self.read_selection_into(&Selection::All, values)
     }
 
-    /// Returns all elements, into a buffer that has space for them; their number.
+    /// Reads all elements into a buffer that has space for them, and returns their number.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the buffer is too small, and the errors of [`Dataset::read_selection_into`].
     pub fn read_into_raw<T: H5Type>(&self, values: &mut [T]) -> Result<usize> {
         let (size, capacity) = (self.size(), values.len());
         let short = || Error::invalid("read dataset").with("elements", size).with("buffer", capacity);
@@ -214,31 +249,51 @@ impl Dataset {
     }
 
     /// Returns all elements as an array of a static dimension.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the dataset does not have the number of dimensions of `D`, and the errors of
+    /// [`Dataset::read_selection`].
     pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
         with_rank(self.read_dyn()?)
     }
 
     /// Returns all elements as an array.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Dataset::read_selection`].
     pub fn read_dyn<T: H5Type>(&self) -> Result<ArrayD<T>> {
         to_array(&self.shape(), self.read_raw()?)
     }
 
     /// Returns all elements of a dataset of one dimension.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Dataset::read`].
     pub fn read_1d<T: H5Type>(&self) -> Result<Array1<T>> {
         self.read()
     }
 
     /// Returns all elements of a dataset of two dimensions.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Dataset::read`].
     pub fn read_2d<T: H5Type>(&self) -> Result<Array2<T>> {
         self.read()
     }
 
     /// Returns the only element.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if there is not exactly one element, and the errors of [`Dataset::read_selection`].
     pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
         one(self.read_raw()?)
     }
 
     /// Returns a slice, as an array whose indexed dimensions are dropped: `read_slice::<f32, _, Ix2>(s![.., 3, 0..4])`.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the slice does not fit the extent or the result does not have the number of dimensions of
+    /// `D`, `Unsupported` for negative steps, and the errors of [`Dataset::read_selection`].
     pub fn read_slice<T: H5Type, S: Into<Slice>, D: Dimension>(&self, slice: S) -> Result<Array<T, D>> {
         let (selection, shape) = slice.into().resolve(self.dataset_info().space.dims())?;
         let shape: Vec<usize> = shape.into_iter().map(|d| d as usize).collect();
@@ -246,16 +301,26 @@ impl Dataset {
     }
 
     /// Returns a slice of one dimension.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Dataset::read_slice`].
     pub fn read_slice_1d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array1<T>> {
         self.read_slice(slice)
     }
 
     /// Returns a slice of two dimensions.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Dataset::read_slice`].
     pub fn read_slice_2d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array2<T>> {
         self.read_slice(slice)
     }
 
     /// Returns single elements by their coordinates, in the order given.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if coordinates have another rank or lie outside of the extent, and the errors of
+    /// [`Dataset::read_selection`].
     pub fn read_points<T: H5Type>(&self, coordinates: &[Vec<u64>]) -> Result<Array1<T>> {
         let rank = self.ndim();
         if let Some(odd) = coordinates.iter().find(|c| c.len() != rank) {
@@ -265,18 +330,21 @@ impl Dataset {
         Ok(Array1::from_vec(self.read_selection(&points)?))
     }
 
-    /// Returns all elements of a dataset of strings, fixed or variable.
+    /// Returns all elements of a dataset of strings of fixed or variable length.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Dataset::read_selection`].
     pub fn read_strings(&self) -> Result<Vec<String>> {
         self.read_raw()
     }
 }
 
-/// Returns an extent as `ndarray` counts.
+/// Returns an extent as a shape of `ndarray`.
 pub(crate) fn shape_of(space: &Dataspace) -> Vec<usize> {
     space.dims().iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect()
 }
 
-/// Returns an array as one of a static dimension.
+/// Returns an array with a static number of dimensions.
 pub(crate) fn with_rank<T, D: Dimension>(array: ArrayD<T>) -> Result<Array<T, D>> {
     let found = array.ndim();
     let wrong = |_| Error::invalid("shape array").with("rank", found).with("asked", D::NDIM.unwrap_or(0));

@@ -4,7 +4,8 @@ use model::heap::{Heap, VarLenDescriptor};
 use model::{ByteOrder, CharacterSet, Datatype, Error, Reference, Result};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// A Rust type that stands for an element. Derive it for structs (compound types) and field-less enums.
+/// A Rust type that an element can be read to and written from. Derive it for structs (compound types) and field-less
+/// enums.
 pub trait H5Type: Sized + Send + Sync {
     /// Returns the type in the memory datatype.
     fn datatype() -> Datatype;
@@ -15,9 +16,15 @@ pub trait H5Type: Sized + Send + Sync {
     }
 
     /// Returns one value from the bytes of its element.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the element is too short for the type, or if `heap` lacks its value.
     fn load(element: &[u8], heap: &Heap) -> Result<Self>;
 
     /// Appends the values of packed elements.
+    ///
+    /// # Errors
+    /// Returns the errors of [`H5Type::load`].
     fn load_more(elements: &[u8], heap: &Heap, values: &mut Vec<Self>) -> Result<()> {
         let bytes = Self::element_bytes();
         values.reserve(elements.len() / bytes);
@@ -27,20 +34,23 @@ pub trait H5Type: Sized + Send + Sync {
         Ok(())
     }
 
-    /// One value into the bytes of its element.
+    /// Stores the value in the bytes of an element.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the element is too short for the type, and `Conversion` if the value does not fit it.
     fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()>;
 
-    /// Returns the bytes of values that lie in memory exactly as [`H5Type::datatype`] says; `None` where they do not.
+    /// Returns the bytes of values, if they lie in memory exactly as [`H5Type::datatype`] says, and otherwise `None`.
     fn bytes_mut(_values: &mut [Self]) -> Option<&mut [u8]> {
         None
     }
 
-    /// Like [`H5Type::bytes_mut`], to read.
+    /// Returns the bytes of values, as [`H5Type::bytes_mut`] does, for reading.
     fn bytes(_values: &[Self]) -> Option<&[u8]> {
         None
     }
 
-    /// Returns a zeroed buffer to read into, for values that lie in memory as elements do.
+    /// Returns a zeroed buffer for reading, if values lie in memory as elements do.
     fn zeroed(_count: usize) -> Option<Vec<Self>> {
         None
     }
@@ -186,21 +196,21 @@ impl H5Type for Reference {
     }
 }
 
-/// Values from packed elements.
+/// Returns the values of packed elements.
 pub(crate) fn load_all<T: H5Type>(elements: &[u8], heap: &Heap) -> Result<Vec<T>> {
     let mut values = Vec::new();
     T::load_more(elements, heap, &mut values)?;
     Ok(values)
 }
 
-/// Packed elements from values.
+/// Returns values as packed elements.
 pub(crate) fn store_all<T: H5Type>(values: &[T], heap: &mut Heap) -> Result<Vec<u8>> {
     let mut elements = Vec::new();
     store_into(values, heap, &mut elements)?;
     Ok(elements)
 }
 
-/// The same, in a buffer that was used before.
+/// Stores values as packed elements in a buffer that may have been used before.
 pub(crate) fn store_into<T: H5Type>(values: &[T], heap: &mut Heap, elements: &mut Vec<u8>) -> Result<()> {
     if let Some(bytes) = T::bytes(values) {
         elements.clear();

@@ -7,9 +7,9 @@ use vol::{Registry, libhdf5};
 
 use crate::registry;
 
-/// Connectors, and layers for every container, as the environment chooses them.
+/// Connectors, and layers for every container, as environment variables choose them.
 ///
-/// | variable | what it says |
+/// | variable | value |
 /// |---|---|
 /// | `HYPERSLAB_VOL` | layers, outermost first: `stats \| mirror{to=raw:copy/}` |
 /// | `HDF5_VOL_CONNECTOR` | the same in libhdf5's syntax: `stats under_vol=0;under_info={}`; it may also name the inner connector |
@@ -18,19 +18,26 @@ use crate::registry;
 pub struct Environment {
     /// The connectors and layers of this build, and those of plugins.
     pub registry: Registry,
-    /// Layers that were asked for, for [`vol::FileAccess::with_stack`].
+    /// The layers that were chosen, for [`vol::FileAccess::with_stack`].
     pub stack: Option<String>,
-    /// Files on the plugin path that are no plugins of ours, and why.
+    /// Files on the plugin path that were not loaded as plugins, and why.
     pub skipped: Vec<String>,
 }
 
 impl Environment {
-    /// Reads the environment of this process. `HYPERSLAB_VOL` comes before `HDF5_VOL_CONNECTOR`.
+    /// Reads the environment of this process. `HYPERSLAB_VOL` takes precedence over `HDF5_VOL_CONNECTOR`.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if a variable cannot be parsed, and `NotFound` or `Unsupported` if it names an unknown
+    /// connector or layer. The error names the variable.
     pub fn read() -> Result<Environment> {
         Self::from(|name| std::env::var_os(name))
     }
 
-    /// Does what [`Environment::read`] does, with variables from another source.
+    /// Reads variables as [`Environment::read`] does, from a function instead of the environment.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Environment::read`].
     pub fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Environment> {
         let mut found = Environment { registry: registry(), ..Environment::default() };
         if let Some(path) = variable("HDF5_PLUGIN_PATH") {

@@ -6,12 +6,12 @@ use model::{Dataspace, Result, UNLIMITED};
 
 use crate::create::dimension;
 
-/// One dimension: how long it is, and how long it can get.
+/// The length of a dimension, and its maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Extent {
     /// The number of elements.
     pub dim: usize,
-    /// The largest number of elements; `None` where it can grow without end.
+    /// The largest number of elements, or `None` if the dimension is unlimited.
     pub max: Option<usize>,
 }
 
@@ -21,32 +21,32 @@ impl Extent {
         Extent { dim, max }
     }
 
-    /// Returns a dimension that keeps its length.
+    /// Returns a dimension of fixed length.
     pub fn fixed(dim: usize) -> Self {
         Extent { dim, max: Some(dim) }
     }
 
-    /// Returns a dimension that can grow without end.
+    /// Returns an unlimited dimension.
     pub fn resizable(dim: usize) -> Self {
         Extent { dim, max: None }
     }
 
-    /// Returns whether it keeps its length.
+    /// Returns whether the length is fixed.
     pub fn is_fixed(&self) -> bool {
         self.max.is_some_and(|max| self.dim >= max)
     }
 
-    /// Returns whether it can grow without end.
+    /// Returns whether the dimension is unlimited.
     pub fn is_resizable(&self) -> bool {
         self.max.is_none()
     }
 
-    /// Returns whether it can grow without end.
+    /// Returns whether the dimension is unlimited.
     pub fn is_unlimited(&self) -> bool {
         self.is_resizable()
     }
 
-    /// Returns whether it is no longer than it can get.
+    /// Returns whether the length is not larger than its maximum.
     pub fn is_valid(&self) -> bool {
         self.max.is_none_or(|max| self.dim <= max)
     }
@@ -58,14 +58,14 @@ impl From<usize> for Extent {
     }
 }
 
-/// `5..` is 5 now, and can grow without end.
+/// `5..` has 5 elements now, and is unlimited.
 impl From<RangeFrom<usize>> for Extent {
     fn from(range: RangeFrom<usize>) -> Self {
         Extent::resizable(range.start)
     }
 }
 
-/// `5..=8` is 5 now, and can grow to 8.
+/// `5..=8` has 5 elements now, and at most 8.
 impl From<RangeInclusive<usize>> for Extent {
     fn from(range: RangeInclusive<usize>) -> Self {
         Extent::new(*range.start(), Some(*range.end()))
@@ -78,17 +78,17 @@ impl From<(usize, Option<usize>)> for Extent {
     }
 }
 
-/// Dimensions, slowest first. None at all is a scalar.
+/// Dimensions, slowest first. A scalar has none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SimpleExtents(Vec<Extent>);
 
 impl SimpleExtents {
-    /// Dimensions of anything that is one.
+    /// Returns the dimensions that a value stands for.
     pub fn new<T: Into<Self>>(extents: T) -> Self {
         extents.into()
     }
 
-    /// Returns the same dimensions, which all can grow without end.
+    /// Returns unlimited dimensions of the same lengths.
     pub fn resizable<T: Into<Self>>(extents: T) -> Self {
         SimpleExtents(extents.into().0.iter().map(|extent| Extent::resizable(extent.dim)).collect())
     }
@@ -104,7 +104,7 @@ impl std::ops::Deref for SimpleExtents {
 /// The extents of a dataset or attribute: no element, one element, or an array of them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Extents {
-    /// Returns an extent without elements.
+    /// No elements.
     Null,
     /// One element without a dimension.
     Scalar,
@@ -113,22 +113,22 @@ pub enum Extents {
 }
 
 impl Extents {
-    /// Extents of anything that is one.
+    /// Returns the extents that a value stands for.
     pub fn new<T: Into<Self>>(extents: T) -> Self {
         extents.into()
     }
 
-    /// Returns an extent without elements.
+    /// Returns extents without elements.
     pub fn null() -> Self {
         Extents::Null
     }
 
-    /// Returns one element without a dimension.
+    /// Returns the extents of one element without dimensions.
     pub fn scalar() -> Self {
         Extents::Scalar
     }
 
-    /// Returns an array of elements.
+    /// Returns the extents of an array.
     pub fn simple<T: Into<SimpleExtents>>(extents: T) -> Self {
         Extents::from(extents)
     }
@@ -150,7 +150,7 @@ impl Extents {
         self.simple_dims().iter().map(|extent| extent.dim).collect()
     }
 
-    /// Returns the largest length of each dimension; `None` where it can grow without end.
+    /// Returns the maximum of each dimension, which is `None` if it is unlimited.
     pub fn maxdims(&self) -> Vec<Option<usize>> {
         self.simple_dims().iter().map(|extent| extent.max).collect()
     }
@@ -163,12 +163,12 @@ impl Extents {
         }
     }
 
-    /// Returns whether there is no element and never will be.
+    /// Returns whether there are no elements and never will be.
     pub fn is_null(&self) -> bool {
         *self == Extents::Null
     }
 
-    /// Returns whether there is one element without a dimension.
+    /// Returns whether there is one element without dimensions.
     pub fn is_scalar(&self) -> bool {
         *self == Extents::Scalar
     }
@@ -178,7 +178,7 @@ impl Extents {
         self.simple_dims().iter().any(|extent| !extent.is_fixed())
     }
 
-    /// Returns the same extents, all dimensions of which can grow without end.
+    /// Returns extents of the same lengths whose dimensions are unlimited.
     #[must_use]
     pub fn resizable(self) -> Self {
         match self {
@@ -187,7 +187,7 @@ impl Extents {
         }
     }
 
-    /// As the model has it.
+    /// Returns the dataspace.
     pub(crate) fn to_space(&self) -> Result<Dataspace> {
         let dims: Vec<u64> = self.simple_dims().iter().map(|extent| dimension(extent.dim)).collect();
         let max: Vec<u64> =

@@ -20,29 +20,46 @@ pub struct File {
 }
 
 impl File {
-    /// Opens a file to read it. Nothing beyond it is opened: external links, external data and virtual sources
-    /// need [`File::open_with`] and a resolver.
+    /// Opens a file for reading. External links, external data and virtual datasets need [`File::open_with`] and a
+    /// resolver.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no such file, `Corrupt` if it is damaged or not an HDF5 file, and `Busy` if
+    /// another program has locked it.
     pub fn open(path: impl AsRef<Path>) -> Result<File> {
         Self::open_with(&from_path(path.as_ref()), &FileAccess::read())
     }
 
-    /// Opens a container at a location, with access properties. Bytes of a path that are not UTF-8 stand in a location as
-    /// [`model::text::from_path`] writes them.
+    /// Opens a container at a location, with access properties. A location spells bytes of a path that are not UTF-8
+    /// as [`model::text::from_path`] does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Registry::open`].
     pub fn open_with(location: &str, access: &FileAccess) -> Result<File> {
         Self::open_in(built_in(), location, access)
     }
 
-    /// Opens a container with connectors of the caller's own.
+    /// Opens a container with the connectors, drivers and layers of a registry.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Registry::open`].
     pub fn open_in(registry: &Registry, location: &str, access: &FileAccess) -> Result<File> {
         Self::from_container_in(registry, registry.open(location, access)?, location, access)
     }
 
-    /// Creates a file, or empties the one that is there.
+    /// Creates a file, and replaces an existing one.
+    ///
+    /// # Errors
+    /// Returns `NotFound` or `Denied` if the folder does not exist or cannot be written, and `Busy` if the file is
+    /// open.
     pub fn create(path: impl AsRef<Path>) -> Result<File> {
         Self::create_with(&from_path(path.as_ref()), &FileCreate::default(), &FileAccess::write(), true)
     }
 
-    /// Creates a container at a location. Without `truncate` it must not be there yet.
+    /// Creates a container at a location. An existing one is replaced if `truncate` is set.
+    ///
+    /// # Errors
+    /// Returns `Exists` if there is a container and `truncate` is not set, and the errors of [`Registry::create`].
     pub fn create_with(
         location: &str,
         create: &FileCreate,
@@ -52,7 +69,10 @@ impl File {
         Self::create_in(built_in(), location, create, access, truncate)
     }
 
-    /// Creates a container with connectors of the caller's own.
+    /// Creates a container with the connectors, drivers and layers of a registry.
+    ///
+    /// # Errors
+    /// Returns `Exists` if there is a container and `truncate` is not set, and the errors of [`Registry::create`].
     pub fn create_in(
         registry: &Registry,
         location: &str,
@@ -64,48 +84,71 @@ impl File {
         Self::from_container_in(registry, container, location, access)
     }
 
-    /// Opens a file to change it.
+    /// Opens a file for reading and writing.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no such file, `Corrupt` if it is damaged or not an HDF5 file, `Busy` if another
+    /// program has it open, and `Denied` if it cannot be written.
     pub fn open_rw(path: impl AsRef<Path>) -> Result<File> {
         Self::open_with(&from_path(path.as_ref()), &FileAccess::write())
     }
 
-    /// Makes all changes so far one commit. It survives power loss when this returns, unless the file was opened
-    /// with another [`Durability`].
+    /// Commits all changes made so far. They survive power loss when this returns, unless the file was opened with
+    /// another [`Durability`].
+    ///
+    /// # Errors
+    /// Returns the error of the storage. Changes that were not committed stay pending, and the next commit includes
+    /// them.
     pub fn flush(&self) -> Result<()> {
         self.commit(self.root.session.access.durability)
     }
 
-    /// Makes all changes so far one commit that promises this.
+    /// Commits all changes made so far, with a durability.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::flush`].
     pub fn commit(&self, durability: Durability) -> Result<()> {
         self.root.session.container.commit(durability)
     }
 
-    /// Commits, and from now on other programs may read the file while this one goes on (SWMR). Elements and extents can
-    /// change; objects, links and attributes stay as they are. The file needs a version bound of 1.10 or later.
+    /// Commits, and allows other programs to read the file while this one writes (SWMR). From then on elements and
+    /// extents can change, but objects, links and attributes cannot. The file needs a version bound of 1.10 or later.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the file has an older format, and `Unsupported` if the connector has no SWMR mode.
     pub fn start_swmr(&self) -> Result<()> {
         self.root.session.container.start_swmr()
     }
 
-    /// Returns how the cache of decoded chunks did so far.
+    /// Returns statistics of the cache of decoded chunks.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if the connector has no such cache.
     pub fn chunk_cache(&self) -> Result<ChunkCacheInfo> {
         self.root.session.container.chunk_cache_info()
     }
 
-    /// Opens the image of a file that is already in memory.
+    /// Opens the image of an HDF5 file in memory for reading.
+    ///
+    /// # Errors
+    /// Returns `Corrupt` if the bytes are not an HDF5 file.
     #[cfg(feature = "native")]
     pub fn from_image(image: Vec<u8>) -> Result<File> {
         Self::from_image_with(image, &FileAccess::read())
     }
 
-    /// Opens the image of a file that is already in memory, to read or to change it there. [`File::image`] returns what
-    /// became of it.
+    /// Opens the image of an HDF5 file in memory, for reading or for writing there. [`File::image`] returns the
+    /// changed image.
+    ///
+    /// # Errors
+    /// Returns `Corrupt` if the bytes are not an HDF5 file.
     #[cfg(feature = "native")]
     pub fn from_image_with(image: Vec<u8>, access: &FileAccess) -> Result<File> {
         Self::from_container(native::open_image(image, access)?, "(image)", access)
     }
 
-    /// Returns the bytes of an HDF5 file, in memory or on disk, after a commit of all changes so far. They are those of a file
-    /// that no one has open.
+    /// Commits all changes made so far and returns the bytes of an HDF5 file, in memory or on disk. They are those of
+    /// a file that no one has open.
     ///
     /// ```
     /// # fn main() -> hyperslab::Result<()> {
@@ -128,7 +171,10 @@ impl File {
         vol::call::<native::FileImage>(&*self.root.session.container, &())
     }
 
-    /// Returns a file over a container that is already open.
+    /// Returns a file for a container that is already open.
+    ///
+    /// # Errors
+    /// Returns the error of reading the container's root group.
     pub fn from_container(
         container: Arc<dyn Container>,
         location: &str,
@@ -137,7 +183,10 @@ impl File {
         Self::from_container_in(built_in(), container, location, access)
     }
 
-    /// Returns a file over a container that is already open, with the conversions and classes of links of a registry.
+    /// Returns a file for a container that is already open, with the conversions and link classes of a registry.
+    ///
+    /// # Errors
+    /// Returns the error of reading the container's root group.
     pub fn from_container_in(
         registry: &Registry,
         container: Arc<dyn Container>,
@@ -149,17 +198,23 @@ impl File {
         Ok(File { root: Group(Object::new(session, root, model::ObjectPath::root())) })
     }
 
-    /// Returns where it was opened.
+    /// Returns the location that the file was opened at.
     pub fn filename(&self) -> &str {
         &self.root.session.location
     }
 
     /// Returns the info of the container: its connector, capabilities and root group.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the file is closed.
     pub fn container_info(&self) -> Result<Arc<ContainerInfo>> {
         self.root.session.container.info()
     }
 
-    /// Returns the number of bytes of the file.
+    /// Returns the number of bytes of the file, or 0 if the storage does not count them.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the file is closed.
     pub fn size(&self) -> Result<u64> {
         Ok(self.container_info()?.storage_bytes.unwrap_or(0))
     }
@@ -169,7 +224,10 @@ impl File {
         &self.root
     }
 
-    /// Commits and closes. Handles that are still open give errors afterwards.
+    /// Commits and closes the file. Handles of its objects return errors afterwards.
+    ///
+    /// # Errors
+    /// Returns the error of the commit.
     pub fn close(self) -> Result<()> {
         self.root.session.container.close()
     }

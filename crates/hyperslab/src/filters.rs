@@ -12,10 +12,10 @@ pub enum SZip {
     NearestNeighbor,
 }
 
-/// How scale-offset takes numbers.
+/// Modes of the scale-offset filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScaleOffset {
-    /// Integers of so many bits; 0 for as few as needed.
+    /// Integers of so many bits, or of as few as needed if it is 0.
     Integer(u16),
     /// Floats, rounded to so many decimal digits.
     FloatDScale(u8),
@@ -25,11 +25,11 @@ pub enum ScaleOffset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Blosc {
-    /// Blosc's own.
+    /// BloscLZ, the default.
     BloscLZ,
     /// LZ4.
     LZ4,
-    /// LZ4 that spends time for size.
+    /// LZ4 with better compression, which takes more time.
     LZ4HC,
     /// Snappy.
     Snappy,
@@ -39,14 +39,14 @@ pub enum Blosc {
     ZStd,
 }
 
-/// How Blosc rearranges elements.
+/// How Blosc shuffles elements before compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BloscShuffle {
-    /// Not at all.
+    /// No shuffle.
     None,
-    /// By bytes.
+    /// Shuffles bytes.
     Byte,
-    /// By bits.
+    /// Shuffles bits.
     Bit,
 }
 
@@ -59,17 +59,17 @@ impl From<bool> for BloscShuffle {
 /// A filter of chunks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Filter {
-    /// Deflate (gzip) of a level.
+    /// Deflate (gzip) with a level.
     Deflate(u8),
-    /// Bytes of elements side by side.
+    /// Groups the bytes of elements by their position.
     Shuffle,
-    /// A checksum.
+    /// The Fletcher-32 checksum.
     Fletcher32,
-    /// Szip, with the pixels of a block.
+    /// Szip, with the number of pixels in a block.
     SZip(SZip, u8),
-    /// Only the significant bits of numbers.
+    /// N-bit, which stores only the significant bits of numbers.
     NBit,
-    /// Differences to the smallest number.
+    /// Scale-offset, which stores differences to the smallest number.
     ScaleOffset(ScaleOffset),
     /// LZF.
     LZF,
@@ -95,7 +95,7 @@ impl Filter {
         }
     }
 
-    /// Returns whether this build has it.
+    /// Returns whether this build has the filter.
     pub fn is_available(&self) -> bool {
         u16::try_from(self.id()).is_ok_and(filters::pipeline::is_available)
     }
@@ -110,7 +110,7 @@ impl Filter {
         Filter::Shuffle
     }
 
-    /// Returns the checksum of Fletcher.
+    /// Returns the Fletcher-32 checksum.
     pub fn fletcher32() -> Self {
         Filter::Fletcher32
     }
@@ -140,7 +140,8 @@ impl Filter {
         }
     }
 
-    /// As the model has it. A number that no filter can have stands for one that is not available.
+    /// Returns the specification of the filter. A number that no filter can have becomes that of a filter that is not
+    /// available.
     pub(crate) fn to_spec(&self) -> FilterSpec {
         let id = u16::try_from(self.id()).unwrap_or(u16::MAX);
         let optional = *self != Filter::Fletcher32 && filters::pipeline::is_available(id);
@@ -173,13 +174,13 @@ pub fn blosc_available() -> bool {
     filters::pipeline::is_available(id::BLOSC)
 }
 
-/// For programs that were written for a Blosc with threads of its own: chunks are filtered on all cores anyway. Returns
-/// the number of threads before, which is 1 always.
+/// Returns 1, the number of Blosc's threads, and changes nothing. It is for programs that were written for a Blosc
+/// with threads of its own: chunks are filtered on all cores anyway.
 pub fn blosc_set_nthreads(_threads: u8) -> u8 {
     blosc_get_nthreads()
 }
 
-/// Returns the threads that Blosc takes for one chunk: 1. Several chunks are filtered at once.
+/// Returns 1, the number of threads that Blosc uses for one chunk. Several chunks are filtered at the same time.
 pub fn blosc_get_nthreads() -> u8 {
     1
 }

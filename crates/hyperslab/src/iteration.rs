@@ -1,23 +1,23 @@
-//! Links and attributes one after the other, under the names that users of `hdf5-metno` know.
+//! Iteration over links, with the functions that users of `hdf5-metno` know.
 
 use model::{CharacterSet, Index, Link, LinkTarget, Order, Result};
 use vol::OpList;
 
 use crate::Group;
 
-/// Links asked for at a time.
+/// Links in a page of a listing.
 const PAGE: u64 = 1024;
 
 /// The type of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkType {
-    /// To an object of the same file.
+    /// A link to an object of the same file.
     Hard,
-    /// A path in the same file.
+    /// A link to a path in the same file.
     Soft,
-    /// A path in another file.
+    /// A link to a path in another file.
     External,
-    /// Of a class that a user defined.
+    /// A link of a user-defined class.
     User,
 }
 
@@ -26,7 +26,7 @@ pub enum LinkType {
 pub struct LinkInfo {
     /// Its type.
     pub link_type: LinkType,
-    /// Its place in the order of creation, where the group keeps it.
+    /// Its position in the order of creation, if the group tracks it.
     pub creation_order: Option<i64>,
     /// The character set of its name.
     pub char_encoding: CharacterSet,
@@ -58,7 +58,7 @@ impl IterationCursor {
         IterationCursor { index, order, position: 0 }
     }
 
-    /// Returns the position so many links further.
+    /// Returns the position after `items` more links.
     #[must_use]
     pub const fn skip(self, items: u64) -> Self {
         IterationCursor { position: self.position + items, ..self }
@@ -69,12 +69,12 @@ impl IterationCursor {
         self.index
     }
 
-    /// Returns the direction.
+    /// Returns the order of iteration.
     pub const fn iteration_order(self) -> Order {
         self.order
     }
 
-    /// Links before it.
+    /// Returns the number of links before the position.
     pub const fn position(self) -> u64 {
         self.position
     }
@@ -82,6 +82,9 @@ impl IterationCursor {
 
 impl Group {
     /// Calls `visit` with every link of this group.
+    ///
+    /// # Errors
+    /// Returns the first error of `visit`, and the errors of [`Group::links_by`].
     pub fn iter_visit(
         &self,
         index: Index,
@@ -92,11 +95,17 @@ impl Group {
     }
 
     /// Calls `visit` with every link of this group, sorted by name.
+    ///
+    /// # Errors
+    /// Returns the first error of `visit`, and otherwise the error of reading the group.
     pub fn iter_visit_default(&self, visit: impl FnMut(&str, LinkInfo) -> Result<()>) -> Result<()> {
         self.iter_visit(Index::Name, Order::Native, visit)
     }
 
-    /// Returns the first value that `visit` answers for a link.
+    /// Calls `visit` with the links of this group until it returns a value, and returns that.
+    ///
+    /// # Errors
+    /// Returns the first error of `visit`, and the errors of [`Group::links_by`].
     pub fn find_link<B>(
         &self,
         index: Index,
@@ -106,7 +115,11 @@ impl Group {
         Ok(self.iter_visit_from(IterationCursor::start(index, order), visit)?.map(|(found, _)| found))
     }
 
-    /// Returns the first value that `visit` answers for a link from `cursor` on, and where to go on.
+    /// Calls `visit` with the links from `cursor` on until it returns a value, and returns that with the position
+    /// after the link.
+    ///
+    /// # Errors
+    /// Returns the first error of `visit`, and the errors of [`Group::links_by`].
     pub fn iter_visit_from<B>(
         &self,
         mut cursor: IterationCursor,
@@ -130,7 +143,10 @@ impl Group {
         }
     }
 
-    /// Names of all links, in an order of the caller's choice.
+    /// Returns the names of all links, sorted by an index.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Group::links_by`].
     pub fn member_names_by(&self, index: Index, order: Order) -> Result<Vec<String>> {
         Ok(self.links_by(index, order)?.into_iter().map(|link| link.name).collect())
     }

@@ -56,6 +56,8 @@
 //! `h5s://host:port/name`. Each connector is a feature of this crate. A connector of your own needs [`vol`]; drivers, filters,
 //! conversions and link classes of your own need [`extend`].
 
+#![warn(clippy::missing_errors_doc)]
+
 // The derive macro names this crate, also from inside it.
 extern crate self as hyperslab;
 
@@ -82,6 +84,7 @@ mod group;
 mod iteration;
 mod load;
 mod many;
+#[allow(clippy::missing_errors_doc, reason = "its functions do not say yet when they fail")]
 mod map;
 mod mask;
 mod numbers;
@@ -125,10 +128,10 @@ pub use extents::{Extent, Extents, SimpleExtents};
 pub use file::File;
 pub use group::Group;
 pub use iteration::{IterationCursor, LinkInfo, LinkType};
-/// Event sets: what the `async` layer has under way.
+/// Event sets: the operations of the `async` layer that are in progress.
 #[cfg(feature = "async")]
 pub use layers::asynchronous;
-/// Numbers that the `stats` layer took.
+/// Statistics of the `stats` layer.
 #[cfg(feature = "stats")]
 pub use layers::stats::Stats;
 pub use map::{KeyPosition, Map};

@@ -1,5 +1,5 @@
-//! Values that do not lie in memory as elements do: strings, sequences, structs. They are made from elements, and elements
-//! from them, a strip at a time, so that little waits; and where it pays, by several threads.
+//! Values that do not lie in memory as elements do: strings, sequences, structs. They are converted from
+//! and to elements a strip at a time, so that buffers stay small, and by several threads if there are many.
 
 use algorithms::workers;
 use model::properties::Layout;
@@ -9,19 +9,20 @@ use vol::DatasetInfo;
 use crate::element::store_into;
 use crate::{Dataset, H5Type};
 
-/// Bytes of elements in a strip: they stay in the cache of a core.
+/// Bytes of elements in a strip, which fit the cache of a core.
 const STRIP_BYTES: u64 = 128 << 10;
-/// Bytes of a strip of elements in chunks: as many as take whole ones as a rule, since a part of one costs as much as all.
+/// Bytes of a strip of elements in chunks. It usually covers whole chunks, because decoding a part of one costs as
+/// much as all.
 const CHUNKED_STRIP_BYTES: u64 = 16 << 20;
-/// Elements that are worth a thread.
+/// Fewest elements for which a second thread is started.
 const SHARED_MIN: u64 = 1 << 16;
-/// More threads than this gain nothing on strings: memory is allocated for each of them.
+/// Most threads: memory is allocated for each string, so more threads gain nothing.
 const THREADS_MAX: usize = 4;
 
-/// A strip, and how many elements it has.
+/// A strip and the number of its elements.
 type Strip = (Selection, usize);
 
-/// Elements of a strip, and what their descriptors stand for.
+/// Elements of a strip, and the values of their descriptors.
 #[derive(Default)]
 struct LoadedStrip {
     elements: Vec<u8>,
@@ -29,7 +30,7 @@ struct LoadedStrip {
 }
 
 impl Dataset {
-    /// Values of a selection.
+    /// Returns the values of a selection.
     pub(crate) fn load<T: H5Type>(&self, selection: &Selection, count: u64) -> Result<Vec<T>> {
         let mut shares = self.shares(selection, &T::datatype(), count)?.into_iter();
         let Some(first) = shares.next() else { return Ok(Vec::new()) };
@@ -56,7 +57,7 @@ impl Dataset {
         Ok(values)
     }
 
-    /// The same, into values that are there already.
+    /// Reads a selection into existing values.
     pub(crate) fn load_into<T: H5Type>(&self, selection: &Selection, values: &mut [T]) -> Result<()> {
         let mut rest = values;
         let mut shares = Vec::new();
@@ -81,7 +82,7 @@ impl Dataset {
         both(|| first.map_or(Ok(()), load), shares.collect(), load).map(drop)
     }
 
-    /// Elements from values, and to the container.
+    /// Converts values to elements and writes them to a selection.
     pub(crate) fn store<T: H5Type>(&self, selection: &Selection, values: &[T]) -> Result<()> {
         let info = self.dataset_info();
         let datatype = T::datatype();
@@ -101,7 +102,7 @@ impl Dataset {
             rest = later;
             Ok((strip, now))
         });
-        // While some are written, the next ones are made.
+        // While some are written, the next ones are converted.
         let make = |(_, values): &(Selection, &[T]), made: &mut LoadedStrip| {
             made.heap.clear();
             store_into(values, &mut made.heap, &mut made.elements)
@@ -131,7 +132,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// Returns the strips of a selection, in order, dealt out to the threads that are worth it.
+    /// Splits a selection into strips, in order, for each of the threads that are used.
     fn shares(&self, selection: &Selection, datatype: &Datatype, count: u64) -> Result<Vec<Vec<Strip>>> {
         if self.is_collective() {
             // All processes make one call, also those without elements.
@@ -163,8 +164,8 @@ fn strip_elements(info: &DatasetInfo, datatype: &Datatype) -> u64 {
     (bytes / u64::from(datatype.size()).max(1)).max(1)
 }
 
-/// Returns what `mine` gives, and what `theirs` makes of each item on a thread of its own. The threads may wait for locks of a file,
-/// so they are not those of the thread pool.
+/// Runs `mine`, and `theirs` for each item on a thread of its own, and returns all results. The threads may wait for
+/// locks of a file, so they are not those of the thread pool.
 fn both<T: Send, R: Send, M>(
     mine: impl FnOnce() -> Result<M>,
     items: Vec<T>,

@@ -11,7 +11,7 @@ use crate::element::store_into;
 use crate::{Dataset, H5Type};
 
 impl Dataset {
-    /// Writes values to many selections: those of the first one come first, each in selection order. Where selections
+    /// Writes values to many selections: first those of the first selection, each in selection order. Where selections
     /// overlap, the later one counts.
     ///
     /// This is one request to the storage. A log ([`log:`](https://github.com/hyperslab/hyperslab/blob/main/docs/log-layout.md))
@@ -34,7 +34,7 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// Returns an error of kind `Invalid` if there are more or fewer values than selected elements, and of kind
+    /// Returns `Invalid` if there are more or fewer values than selected elements, and of kind
     /// `Unsupported` for a collective handle: unite the selections instead.
     pub fn write_n<T: H5Type>(&self, selections: &[Selection], values: &[T]) -> Result<()> {
         let info = self.dataset_info();
@@ -55,7 +55,7 @@ impl Dataset {
         self.session.container.dataset_write(&writes)
     }
 
-    /// Returns the values of many selections: those of the first one come first, each in selection order.
+    /// Returns the values of many selections: first those of the first selection, each in selection order.
     ///
     /// # Errors
     /// Returns an error of kind `Unsupported` for a collective handle.
@@ -81,7 +81,7 @@ impl Dataset {
         elements.chunks_exact(memory.size().max(1) as usize).map(|element| T::load(element, &heap)).collect()
     }
 
-    /// Returns how many elements each selection has.
+    /// Returns the number of elements of each selection.
     fn sizes_of(
         &self,
         operation: &'static str,
@@ -95,7 +95,7 @@ impl Dataset {
         selections.iter().map(|selection| self.elements(info, selection).count()).collect()
     }
 
-    /// Returns values as the file has them: where they are, if they are so already.
+    /// Returns values in the file datatype, without a copy if they have it already.
     pub(crate) fn in_file_type<'v, T: H5Type>(
         &self,
         info: &DatasetInfo,

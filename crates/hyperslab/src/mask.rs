@@ -9,9 +9,9 @@ use crate::{Dataset, H5Type};
 
 /// The cost of a run of a selection, as bytes that could be read in the same time.
 const RUN_BYTES: u64 = 2048;
-/// Bytes read at a time where the mask is applied to what was read.
+/// Bytes read at a time when the mask is applied after reading.
 const STRIP_BYTES: u64 = 8 << 20;
-/// Elements compressed at a time.
+/// Elements filtered at a time.
 const BLOCK: usize = 1024;
 
 /// The selected part of a mask, by its rows in the slowest dimension.
@@ -23,7 +23,7 @@ struct Extent {
 }
 
 impl Extent {
-    /// `None` where nothing is selected.
+    /// Returns the selected part of a mask, or `None` if nothing is selected.
     fn of(flat: &[bool], row: usize) -> Option<Extent> {
         let first = flat.iter().position(|&b| b)? / row;
         let end = flat.iter().rposition(|&b| b)? / row + 1;
@@ -36,7 +36,7 @@ impl Extent {
     }
 }
 
-/// Elements counted at a time: as many as a byte can count, so that the loop goes over many at once.
+/// Elements counted at a time: as many as a byte can count, so that the loop is vectorised.
 const PART: usize = 255;
 
 fn count(part: impl Iterator<Item = bool>) -> u64 {
@@ -45,6 +45,10 @@ fn count(part: impl Iterator<Item = bool>) -> u64 {
 
 impl Dataset {
     /// Returns the elements where a mask of the dataset's shape is true, in C order.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the mask has another shape than the dataset, and the errors of
+    /// [`Dataset::read_selection`].
     pub fn read_mask<T: H5Type>(&self, mask: &ArrayD<bool>) -> Result<Array1<T>> {
         if mask.shape() != self.shape() {
             return Err(Error::invalid("read mask").with("mask", format!("{:?}", mask.shape())));
@@ -66,14 +70,14 @@ impl Dataset {
         Ok(Array1::from_vec(self.read_selection(&selection)?))
     }
 
-    /// Zeroed values, for types that lie in memory as elements do.
+    /// Returns zeroed values, for types that lie in memory as elements do.
     fn buffer<T: H5Type>(&self, count: u64) -> Result<Option<Vec<T>>> {
         let bytes = count.saturating_mul(size_of::<T>() as u64);
         bytes.within(self.session.access.limits.result_bytes_max, "result")?;
         Ok(T::zeroed(count as usize))
     }
 
-    /// Reads whole strips of rows, and keeps what the mask wants.
+    /// Reads whole strips of rows, and returns the elements that the mask selects.
     fn read_around<T: H5Type>(
         &self,
         flat: &[bool],
@@ -122,7 +126,7 @@ impl Dataset {
     }
 }
 
-/// Elements that a mask let through, one after the other.
+/// Elements that a mask selected, one after the other.
 struct MaskedElements<'a> {
     bytes: &'a mut [u8],
     each: usize,
@@ -144,7 +148,8 @@ impl MaskedElements<'_> {
         }
     }
 
-    /// Every element is stored, but only those wanted move the place of the next: no branch to guess.
+    /// Copies every element, but moves the position of the next only after selected ones, so there is no branch to
+    /// predict.
     fn keep_fixed<const N: usize>(&mut self, mask: &[bool], raw: &[u8]) {
         let mut block = [[0; N]; BLOCK];
         for (mask, elements) in mask.chunks(BLOCK).zip(raw.as_chunks::<N>().0.chunks(BLOCK)) {
@@ -165,7 +170,7 @@ impl MaskedElements<'_> {
     }
 }
 
-/// Runs of true elements become blocks: a mask costs by its runs, not by its elements.
+/// Returns the selection of a mask. Runs of selected elements become blocks, so its cost depends on the runs.
 fn mask_selection(shape: &[usize], flat: &[bool]) -> Result<Selection> {
     let shape: Vec<u64> = shape.iter().map(|&d| d as u64).collect();
     let rank = shape.len();
@@ -194,7 +199,7 @@ fn mask_selection(shape: &[usize], flat: &[bool]) -> Result<Selection> {
     }
 }
 
-/// First and last corner of a run in the fastest dimension.
+/// Appends the first and the last corner of a run in the fastest dimension.
 fn push_run(corners: &mut Vec<u64>, start: &mut [u64], at: u64, len: u64) {
     if let Some(fastest) = start.len().checked_sub(1) {
         start[fastest] = at;

@@ -31,7 +31,7 @@ halves! {
     half::bf16 => Datatype::Float(Float::ieee(2, ByteOrder::NATIVE, 8, 7)),
 }
 
-/// Returns a part of an element, by its place.
+/// Returns the part of an element at an offset.
 fn part(element: &[u8], at: usize, bytes: usize) -> Result<&[u8]> {
     let missing = || Error::invalid("read element").with("bytes", element.len());
     element.get(at..at + bytes).ok_or_else(missing)

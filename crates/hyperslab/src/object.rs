@@ -1,4 +1,4 @@
-//! What all objects have: a path, attributes, a comment, times.
+//! Functions that all objects share: a path, attributes, a comment, times.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -10,10 +10,10 @@ use vol::{ObjectInfo, OpList};
 use crate::session::Session;
 use crate::{Attribute, Dataset, Group, Map};
 
-/// Entries asked for at a time.
+/// Entries in a page of a listing.
 const PAGE: u64 = 4096;
 
-/// A handle on any object. Groups, datasets and committed datatypes dereference to it.
+/// A handle to an object of any kind. Groups, datasets and committed datatypes dereference to it.
 #[derive(Clone)]
 pub struct Object(Arc<Handle>);
 
@@ -21,9 +21,9 @@ pub struct Object(Arc<Handle>);
 pub struct Handle {
     pub(crate) session: Arc<Session>,
     pub(crate) token: Token,
-    /// The path that it was opened by; empty where it was found otherwise.
+    /// The path that the object was opened by, which is empty if it was found otherwise.
     pub(crate) path: ObjectPath,
-    /// The path as text, or one to an object that no path led to, once it was asked for.
+    /// The path as text, or after the first search one that leads to an object that was opened without a path.
     name: OnceLock<String>,
 }
 
@@ -60,8 +60,8 @@ impl Object {
         Object(Arc::new(Handle { session, token, path, name: OnceLock::new() }))
     }
 
-    /// Returns the path it was opened by. For an object that a reference led to, the first path to it from the root, as
-    /// `H5Rget_name` finds it; empty where there is none.
+    /// Returns the path that the object was opened by. For an object that was opened by a reference, it is the first
+    /// path to it from the root, as `H5Rget_name` finds it, or empty if there is none.
     pub fn name(&self) -> &str {
         self.name.get_or_init(|| match self.path.is_empty() {
             true => self.search_path().unwrap_or_default(),
@@ -69,12 +69,12 @@ impl Object {
         })
     }
 
-    /// Returns the path of what `path` leads to from here.
+    /// Returns the full path of `path`, relative to this object.
     pub(crate) fn path_to(&self, path: &str) -> ObjectPath {
         if self.path.is_empty() { ObjectPath::start(path) } else { self.path.join(path) }
     }
 
-    /// Returns the first path from the root, sorted by name, at which this object lies.
+    /// Returns the first path from the root, sorted by name, that leads to this object.
     fn search_path(&self) -> Result<String> {
         let root = Object::new(self.session.clone(), self.session.root, ObjectPath::root());
         if self.token == root.token {
@@ -93,27 +93,33 @@ impl Object {
         Ok(found)
     }
 
-    /// Returns its identity in the container.
+    /// Returns the token, which identifies the object in its container.
     pub fn token(&self) -> Token {
         self.token
     }
 
-    /// Returns the container it lives in.
+    /// Returns the container of the object.
     pub fn container(&self) -> &Arc<dyn vol::Container> {
         &self.session.container
     }
 
-    /// Returns its kind, reference count, times and number of attributes.
+    /// Returns the kind, reference count, times and number of attributes.
+    ///
+    /// # Errors
+    /// Returns the error of reading the object's header.
     pub fn info(&self) -> Result<ObjectInfo> {
         self.session.container.object_info(self.token)
     }
 
-    /// Returns the comment on it.
+    /// Returns the comment, if there is one.
     pub fn comment(&self) -> Option<String> {
         self.info().ok()?.comment
     }
 
-    /// Returns an attribute by name.
+    /// Returns the attribute named `name`.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no such attribute.
     pub fn attr(&self, name: &str) -> Result<Attribute> {
         let info = self.session.container.attribute_info(self.token, name)?;
         let missing =
@@ -121,17 +127,27 @@ impl Object {
         Ok(Attribute::new(self.clone(), info.ok_or_else(missing)?))
     }
 
-    /// Names of all attributes, sorted by name.
+    /// Returns the names of all attributes, sorted.
+    ///
+    /// # Errors
+    /// Returns the error of reading the object.
     pub fn attr_names(&self) -> Result<Vec<String>> {
         Ok(self.attrs()?.into_iter().map(|a| a.name().to_owned()).collect())
     }
 
     /// Returns all attributes, sorted by name.
+    ///
+    /// # Errors
+    /// Returns the error of reading the object.
     pub fn attrs(&self) -> Result<Vec<Attribute>> {
         self.attrs_by(Index::Name, Order::Increasing)
     }
 
-    /// Returns all attributes in an order of the caller's choice.
+    /// Returns all attributes, sorted by an index.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the object does not track the order of creation that `index` asks for, and otherwise the
+    /// error of reading the object.
     pub fn attrs_by(&self, index: Index, order: Order) -> Result<Vec<Attribute>> {
         let mut all = Vec::new();
         loop {
@@ -158,12 +174,15 @@ impl std::ops::Deref for NamedDatatype {
 
 impl NamedDatatype {
     /// Returns the type.
+    ///
+    /// # Errors
+    /// Returns the error of reading the datatype.
     pub fn datatype(&self) -> Result<Datatype> {
         self.0.session.container.datatype_get(self.0.token)
     }
 }
 
-/// An object of whatever kind.
+/// An object of any kind.
 #[derive(Debug, Clone)]
 pub enum ObjectHandle {
     /// A group.
@@ -177,7 +196,10 @@ pub enum ObjectHandle {
 }
 
 impl ObjectHandle {
-    /// Returns the object by its kind.
+    /// Returns the object as its kind.
+    ///
+    /// # Errors
+    /// Returns the error of reading the object's header.
     pub fn open(object: Object) -> Result<Self> {
         Ok(match object.info()?.kind {
             ObjectKind::Group => ObjectHandle::Group(Group(object)),
@@ -187,7 +209,7 @@ impl ObjectHandle {
         })
     }
 
-    /// Returns what every object has.
+    /// Returns the object without its kind.
     pub fn object(&self) -> &Object {
         match self {
             ObjectHandle::Group(g) => g,

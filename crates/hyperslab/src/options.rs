@@ -1,4 +1,4 @@
-//! Ways to open a file, under the names that users of `hdf5-metno` know.
+//! Options for opening files, with the functions that users of `hdf5-metno` know.
 
 use std::path::Path;
 
@@ -8,40 +8,49 @@ use vol::{Access, FileAccess, LibVersion, Locking};
 
 use crate::File;
 
-/// How a file is opened.
+/// The mode in which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpenMode {
-    /// To read it.
+    /// For reading.
     Read,
-    /// To read it while another program writes it (SWMR).
+    /// For reading while another program writes it (SWMR).
     ReadSWMR,
-    /// To change it.
+    /// For reading and writing.
     ReadWrite,
-    /// Made anew, or emptied.
+    /// Created. An existing file is replaced.
     Create,
-    /// Made anew; it must not be there.
+    /// Created. An existing file is an error.
     CreateExcl,
-    /// To change it, or made anew where it is not there.
+    /// For reading and writing. A missing file is created.
     Append,
 }
 
 impl File {
-    /// Creates a file, which must not be there.
+    /// Creates a file, which must not exist.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the file exists, and the errors of [`File::create`].
     pub fn create_excl(path: impl AsRef<Path>) -> Result<File> {
         Self::open_as(path, OpenMode::CreateExcl)
     }
 
-    /// Opens a file to change it, or makes it where it is not there.
+    /// Opens a file for reading and writing, or creates it if it does not exist.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::open_rw`] and [`File::create`].
     pub fn append(path: impl AsRef<Path>) -> Result<File> {
         Self::open_as(path, OpenMode::Append)
     }
 
-    /// Opens or makes a file.
+    /// Opens or creates a file.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::open`] and [`File::create`].
     pub fn open_as(path: impl AsRef<Path>, mode: OpenMode) -> Result<File> {
         Self::with_options().open_as(path, mode)
     }
 
-    /// Opens or makes a file with other properties than the usual ones.
+    /// Returns a builder that opens or creates a file with other properties than the defaults.
     ///
     /// ```
     /// # fn main() -> hyperslab::Result<()> {
@@ -57,7 +66,7 @@ impl File {
     }
 }
 
-/// A file to be opened or made.
+/// Opens or creates a file with properties.
 #[derive(Debug, Clone, Default)]
 pub struct FileBuilder {
     access: FileAccessBuilder,
@@ -65,37 +74,55 @@ pub struct FileBuilder {
 }
 
 impl FileBuilder {
-    /// Returns a file with the usual properties.
+    /// Returns a builder with default properties.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Opens a file to read it.
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::open_with`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_as(path, OpenMode::Read)
     }
 
-    /// Opens a file to change it.
+    /// Opens a file for reading and writing.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::open_with`].
     pub fn open_rw(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_as(path, OpenMode::ReadWrite)
     }
 
-    /// Creates a file, or empties the one that is there.
+    /// Creates a file, and replaces an existing one.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::create_with`].
     pub fn create(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_as(path, OpenMode::Create)
     }
 
-    /// Creates a file, which must not be there.
+    /// Creates a file, which must not exist.
+    ///
+    /// # Errors
+    /// Returns `Exists` if the file exists, and the errors of [`File::create_with`].
     pub fn create_excl(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_as(path, OpenMode::CreateExcl)
     }
 
-    /// Opens a file to change it, or makes it where it is not there.
+    /// Opens a file for reading and writing, or creates it if it does not exist.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::open_with`] and [`File::create_with`].
     pub fn append(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_as(path, OpenMode::Append)
     }
 
-    /// Opens or makes a file.
+    /// Opens or creates a file.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::open_with`] and [`File::create_with`].
     pub fn open_as(&self, path: impl AsRef<Path>, mode: OpenMode) -> Result<File> {
         let location = self.access.location(path.as_ref());
         let access = |access| FileAccess { access, ..self.access.access.clone() };
@@ -147,23 +174,23 @@ impl FileBuilder {
         self.with_fcpl(change)
     }
 
-    /// Access properties, to be changed.
+    /// Returns the access properties for changes.
     pub fn fapl(&mut self) -> &mut FileAccessBuilder {
         &mut self.access
     }
 
-    /// Returns the creation properties, to be changed.
+    /// Returns the creation properties for changes.
     pub fn fcpl(&mut self) -> &mut FileCreateBuilder {
         &mut self.create
     }
 }
 
-/// Returns a file that could neither be opened nor made: why it could not be opened says more.
+/// Returns the error about a file that could neither be opened nor created, with the error of opening it.
 fn missing(made: Error, opened: &Error) -> Error {
     made.with("opening", opened)
 }
 
-/// Access properties.
+/// Builds access properties.
 #[derive(Debug, Clone, Default)]
 pub struct FileAccessBuilder {
     access: FileAccess,
@@ -181,42 +208,42 @@ impl FileAccessBuilder {
         self
     }
 
-    /// Structures that every library reads.
+    /// Writes structures that every version of libhdf5 reads.
     pub fn libver_earliest(&mut self) -> &mut Self {
         self.version(LibVersion::Earliest)
     }
 
-    /// Structures that libhdf5 1.8 reads.
+    /// Writes structures that libhdf5 1.8 reads.
     pub fn libver_v18(&mut self) -> &mut Self {
         self.version(LibVersion::V18)
     }
 
-    /// Structures that libhdf5 1.10 reads.
+    /// Writes structures that libhdf5 1.10 reads.
     pub fn libver_v110(&mut self) -> &mut Self {
         self.version(LibVersion::V110)
     }
 
-    /// Structures that libhdf5 1.12 reads.
+    /// Writes structures that libhdf5 1.12 reads.
     pub fn libver_v112(&mut self) -> &mut Self {
         self.version(LibVersion::V112)
     }
 
-    /// Structures that libhdf5 1.14 reads.
+    /// Writes structures that libhdf5 1.14 reads.
     pub fn libver_v114(&mut self) -> &mut Self {
         self.version(LibVersion::V114)
     }
 
-    /// Structures that libhdf5 2.0 reads.
+    /// Writes structures that libhdf5 2.0 reads.
     pub fn libver_v200(&mut self) -> &mut Self {
         self.version(LibVersion::V200)
     }
 
-    /// Returns the newest structures.
+    /// Writes the newest structures.
     pub fn libver_latest(&mut self) -> &mut Self {
         self.version(LibVersion::LATEST)
     }
 
-    /// Sets the oldest library that shall read the file; the newest is not limited.
+    /// Sets the oldest version of libhdf5 that shall read the file. The newest is not limited.
     pub fn libver_bounds(&mut self, low: LibVersion, _high: LibVersion) -> &mut Self {
         self.version(low)
     }
@@ -227,7 +254,8 @@ impl FileAccessBuilder {
         self
     }
 
-    /// Sets the capacity of the chunk cache in bytes. The other two numbers shape the hash table of libhdf5, and are ignored.
+    /// Sets the capacity of the chunk cache in bytes. The other two numbers configure the hash table of libhdf5 and
+    /// are ignored.
     pub fn chunk_cache(&mut self, _nslots: usize, nbytes: usize, _w0: f64) -> &mut Self {
         self.access.chunk_cache_bytes = Some(nbytes as u64);
         self
@@ -239,7 +267,8 @@ impl FileAccessBuilder {
         self
     }
 
-    /// Keeps the file in memory only (`false`), or writes it to disk too (`true`). In memory it stays until the process ends or deletes it.
+    /// Sets whether a file in memory is written to disk too. If it is not, it exists until the process ends or deletes
+    /// it.
     pub fn core_filebacked(&mut self, filebacked: bool) -> &mut Self {
         self.in_memory = !filebacked;
         self
@@ -252,12 +281,12 @@ impl FileAccessBuilder {
     }
 }
 
-/// Creation properties.
+/// Builds creation properties.
 #[derive(Debug, Clone, Default)]
 pub struct FileCreateBuilder(FileCreate);
 
 impl FileCreateBuilder {
-    /// Sets the size of the user block: 0, or a power of two from 512.
+    /// Sets the size of the user block: 0, or a power of two of at least 512.
     pub fn userblock(&mut self, bytes: u64) -> &mut Self {
         self.0.userblock_bytes = bytes;
         self

@@ -70,14 +70,17 @@ fn shared_access(access: &FileAccess) -> FileAccess {
 }
 
 impl File {
-    /// Creates a file that all members of `comm` write to, or empties the one that is there. All of them call this.
+    /// Creates a file that all members of `comm` write to, and replaces an existing one. All of them call it.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::create_parallel_with`].
     pub fn create_parallel(comm: Arc<dyn Comm>, path: impl AsRef<Path>) -> Result<File> {
         let (create, access) = (FileCreate::default(), FileAccess::write());
         Self::create_parallel_with(comm, &from_path(path.as_ref()), &create, &access, true)
     }
 
-    /// Creates a container at a location that all members of `comm` write to. Without `truncate` it must not be there
-    /// yet.
+    /// Creates a container at a location that all members of `comm` write to. An existing one is replaced if
+    /// `truncate` is set.
     ///
     /// # Errors
     /// Returns `Unsupported` if several processes cannot write to a container of this connector, and `Invalid` to all
@@ -92,7 +95,10 @@ impl File {
         Self::create_in(&registry_of(built_in(), comm), location, create, &shared_access(access), truncate)
     }
 
-    /// Opens a file that all members of `comm` read and change. All of them call this.
+    /// Opens a file that all members of `comm` read and write. All of them call it.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::open_parallel_with`].
     pub fn open_parallel(comm: Arc<dyn Comm>, path: impl AsRef<Path>) -> Result<File> {
         Self::open_parallel_with(comm, &from_path(path.as_ref()), &FileAccess::write())
     }

@@ -1,24 +1,24 @@
-//! Reading and writing with a say in conversions, under the names that users of `hdf5-metno` know.
+//! Readers and writers that limit conversions, with the functions that users of `hdf5-metno` know.
 
 use model::{Datatype, Error, Result};
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayView, Dimension, Ix1};
 
 use crate::{Attribute, Dataset, H5Type, Slice};
 
-/// Which conversions between memory and storage are welcome.
+/// The conversions between memory and storage that a reader or writer allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Conversion {
-    /// None: elements are stored as they are in memory.
+    /// No conversion: elements are stored as they are in memory.
     NoOp,
-    /// Between types of one class.
+    /// Conversions between types of one class.
     Hard,
-    /// All that there are.
+    /// All conversions.
     #[default]
     Soft,
 }
 
 impl Conversion {
-    /// Returns an error where elements of two types differ by more than this.
+    /// Returns an error if elements of two types need a conversion that is not allowed.
     fn check(self, memory: &Datatype, stored: &Datatype) -> Result<()> {
         let stored = stored.memory_type();
         let allowed = match self {
@@ -36,7 +36,7 @@ impl Conversion {
     }
 }
 
-/// Which conversions a reader or writer allows.
+/// Functions that choose the allowed conversions.
 macro_rules! conversions {
     ($name:ident) => {
         impl $name<'_> {
@@ -93,33 +93,57 @@ macro_rules! reader_and_writer {
 
         impl $reader<'_> {
             /// Returns all elements, in C order.
+            ///
+            /// # Errors
+            /// Returns `Conversion` if elements need a conversion that is not allowed, and otherwise the error of
+            /// reading them.
             pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
                 self.check::<T>()?;
                 self.of.read_raw()
             }
 
             /// Returns all elements as an array of a static dimension.
+            ///
+            /// # Errors
+            /// Returns `Conversion` if elements need a conversion that is not allowed, and otherwise the error of
+            /// reading them.
             pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
                 self.check::<T>()?;
                 self.of.read()
             }
 
             /// Returns all elements of one dimension.
+            ///
+            /// # Errors
+            /// Returns `Conversion` if elements need a conversion that is not allowed, and otherwise the error of
+            /// reading them.
             pub fn read_1d<T: H5Type>(&self) -> Result<Array1<T>> {
                 self.read()
             }
 
             /// Returns all elements of two dimensions.
+            ///
+            /// # Errors
+            /// Returns `Conversion` if elements need a conversion that is not allowed, and otherwise the error of
+            /// reading them.
             pub fn read_2d<T: H5Type>(&self) -> Result<Array2<T>> {
                 self.read()
             }
 
             /// Returns all elements as an array.
+            ///
+            /// # Errors
+            /// Returns `Conversion` if elements need a conversion that is not allowed, and otherwise the error of
+            /// reading them.
             pub fn read_dyn<T: H5Type>(&self) -> Result<ArrayD<T>> {
                 self.read()
             }
 
             /// Returns the only element.
+            ///
+            /// # Errors
+            /// Returns `Conversion` if elements need a conversion that is not allowed, and otherwise the error of
+            /// reading them.
             pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
                 self.check::<T>()?;
                 self.of.read_scalar()
@@ -128,6 +152,10 @@ macro_rules! reader_and_writer {
 
         impl $writer<'_> {
             /// Writes an array of the same shape.
+            ///
+            /// # Errors
+            /// Returns `Conversion` if elements need a conversion that is not allowed, and otherwise the error of
+            /// writing them.
             pub fn write<'v, A, T, D>(&self, array: A) -> Result<()>
             where
                 A: Into<ArrayView<'v, T, D>>,
@@ -139,6 +167,10 @@ macro_rules! reader_and_writer {
             }
 
             /// Writes all elements, in C order.
+            ///
+            /// # Errors
+            /// Returns `Conversion` if elements need a conversion that is not allowed, and otherwise the error of
+            /// writing them.
             pub fn write_raw<'v, A, T>(&self, values: A) -> Result<()>
             where
                 A: Into<ArrayView<'v, T, Ix1>>,
@@ -149,6 +181,10 @@ macro_rules! reader_and_writer {
             }
 
             /// Writes the only element.
+            ///
+            /// # Errors
+            /// Returns `Conversion` if elements need a conversion that is not allowed, and otherwise the error of
+            /// writing them.
             pub fn write_scalar<T: H5Type>(&self, value: &T) -> Result<()> {
                 self.check::<T>()?;
                 self.of.write_scalar(value)
@@ -162,17 +198,27 @@ reader_and_writer!(AttributeReader, AttributeWriter, Attribute, "an attribute");
 
 impl Reader<'_> {
     /// Returns a slice, as an array whose indexed dimensions are dropped.
+    ///
+    /// # Errors
+    /// Returns `Conversion` if elements need a conversion that is not allowed, and the errors of
+    /// [`Dataset::read_slice`].
     pub fn read_slice<T: H5Type, S: Into<Slice>, D: Dimension>(&self, slice: S) -> Result<Array<T, D>> {
         self.check::<T>()?;
         self.of.read_slice(slice)
     }
 
     /// Returns a slice of one dimension.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Reader::read_slice`].
     pub fn read_slice_1d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array1<T>> {
         self.read_slice(slice)
     }
 
     /// Returns a slice of two dimensions.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Reader::read_slice`].
     pub fn read_slice_2d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array2<T>> {
         self.read_slice(slice)
     }
@@ -180,6 +226,10 @@ impl Reader<'_> {
 
 impl Writer<'_> {
     /// Writes an array to a slice of the same shape.
+    ///
+    /// # Errors
+    /// Returns `Conversion` if elements need a conversion that is not allowed, and the errors of
+    /// [`Dataset::write_slice`].
     pub fn write_slice<'v, A, T, S, D>(&self, array: A, slice: S) -> Result<()>
     where
         A: Into<ArrayView<'v, T, D>>,

@@ -7,14 +7,14 @@ use vol::LibVersion;
 use crate::session::Session;
 
 impl Session {
-    /// Returns the type that elements are stored as: references are of the kind that the version bound asks for.
+    /// Returns the type that elements are stored as. References are of the kind that the version bound allows.
     pub(crate) fn stored_type(&self, datatype: Datatype) -> Datatype {
         for_version(datatype, self.access.version_low)
     }
 }
 
-/// Returns the datatype with references of the kinds that readers of a version know: libhdf5 has `H5T_STD_REF` since 1.12; before,
-/// there are `H5T_STD_REF_OBJ` and `H5T_STD_REF_DSETREG`, which h5py reads and which newer libraries read too.
+/// Returns the datatype with references of the kinds that readers of a version know. libhdf5 has `H5T_STD_REF` since
+/// 1.12. Older versions have `H5T_STD_REF_OBJ` and `H5T_STD_REF_DSETREG`, which h5py and newer versions read too.
 fn for_version(datatype: Datatype, low: LibVersion) -> Datatype {
     let inner = |datatype: Box<Datatype>| Box::new(for_version(*datatype, low));
     match datatype {

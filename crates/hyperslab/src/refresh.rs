@@ -1,4 +1,4 @@
-//! Seeing what others wrote.
+//! Refreshing objects that other processes change.
 
 use model::{Kind, Result};
 
@@ -6,10 +6,11 @@ use crate::object::Object;
 use crate::{Dataset, ObjectHandle};
 
 impl Object {
-    /// Shows what others committed since: another program in a file that was opened with SWMR, or another process that
-    /// has the same object store open. Links of a group, attributes and pairs of a map are those of now from then on.
+    /// Reads the object again, as others committed it since: another program in a file that was opened with SWMR, or
+    /// another process that has the same object store open. Links of a group, attributes and pairs of a map are then
+    /// the current ones.
     ///
-    /// Storage in which nothing is kept from one call to the next has nothing to do.
+    /// A container without caches, or whose storage no other process changes, does nothing.
     ///
     /// # Errors
     /// Returns `NotFound` if the object does not exist any more, and the error of the storage.
@@ -22,10 +23,10 @@ impl Object {
 }
 
 impl Dataset {
-    /// Shows what others committed since, as [`Object::refresh`] does, and its extent in all handles of this file.
+    /// Reads the dataset again, as [`Object::refresh`] does, and updates the extent in all handles of this file.
     ///
     /// # Errors
-    /// As [`Object::refresh`].
+    /// Returns the errors of [`Object::refresh`].
     pub fn refresh(&self) -> Result<()> {
         Object::refresh(self)?;
         self.change_info(|info| {
@@ -36,10 +37,10 @@ impl Dataset {
 }
 
 impl ObjectHandle {
-    /// Shows what others committed since: [`Object::refresh`], [`Dataset::refresh`].
+    /// Reads the object again, as [`Object::refresh`] or [`Dataset::refresh`] does.
     ///
     /// # Errors
-    /// As [`Object::refresh`].
+    /// Returns the errors of [`Object::refresh`].
     pub fn refresh(&self) -> Result<()> {
         match self {
             ObjectHandle::Dataset(dataset) => dataset.refresh(),

@@ -1,4 +1,4 @@
-//! The connectors of this build, and the way from one container to others.
+//! The registry of this build, and the resolver of files in a folder.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, Weak};
@@ -10,14 +10,14 @@ use vol::{Container, FileAccess, RawBytes, Registry, Resolver};
 
 use crate::work::{self, Work};
 
-/// Returns a registry with every connector and layer of this build; the native connector is the default.
+/// Returns a registry with every connector and layer of this build. The native connector is the default.
 ///
-/// Connectors are the same in all such registries of a process: what one makes as `memory:name`, others open.
+/// Connectors are the same in all such registries of a process: a container that one creates as `memory:name`, another opens.
 pub fn registry() -> Registry {
     built_in().clone()
 }
 
-/// Returns the same, for those who add nothing to it.
+/// Returns the registry of [`registry`] without a copy.
 pub(crate) fn built_in() -> &'static Registry {
     static BUILT_IN: LazyLock<Registry> = LazyLock::new(|| {
         let mut registry = Registry::new();
@@ -58,7 +58,7 @@ fn connectors() -> Vec<Arc<dyn vol::Connector>> {
     ]
 }
 
-/// Connectors and layers that this build lacks. Each is added by the feature of its name.
+/// Connectors and layers that this build lacks. A feature of the same name adds each of them.
 const ABSENT: &[&str] = &[
     #[cfg(not(feature = "native"))]
     "native",
@@ -90,7 +90,8 @@ const ABSENT: &[&str] = &[
     "trace",
 ];
 
-/// Opens what files refer to, under one folder: external links, external raw data, virtual sources.
+/// Opens the files under one folder that other files refer to: targets of external links, external raw data, sources
+/// of virtual datasets.
 ///
 /// A name is tried next to the file that uses it, then in the folder itself. What lies outside of the folder,
 /// by `..` or by an absolute name, is refused.
@@ -98,24 +99,31 @@ const ABSENT: &[&str] = &[
 pub struct FolderResolver {
     root: PathBuf,
     registry: Registry,
-    /// Containers that are open already: sources of a virtual dataset are asked for again and again.
+    /// Open containers, because the sources of a virtual dataset are opened many times.
     open: Mutex<Vec<(PathBuf, Weak<dyn Container>)>>,
-    /// The last few, kept open.
+    /// The most recently used containers, which stay open.
     recent: Mutex<Vec<Arc<dyn Container>>>,
-    /// The account of work: bytes that are stored in opened files pay for it, and bytes that are read are charged to it.
+    /// The account of work: bytes that are stored in opened files raise its limit, and bytes that are read are charged
+    /// to it.
     work: Option<Work>,
 }
 
-/// Containers kept open between two uses.
+/// Containers that stay open between two uses.
 const RECENT_MAX: usize = 16;
 
 impl FolderResolver {
     /// Returns a resolver that opens everything under `root`.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no such folder.
     pub fn new(root: impl AsRef<Path>, registry: Registry) -> Result<Arc<Self>> {
         Self::metered(root, registry, None)
     }
 
-    /// Returns what [`new`](Self::new) does, for one who walks over whole containers and keeps an account of that.
+    /// Returns a resolver as [`new`](Self::new) does, whose reads are charged to an account of work.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no such folder.
     pub fn metered(root: impl AsRef<Path>, registry: Registry, work: Option<Work>) -> Result<Arc<Self>> {
         let root = root.as_ref();
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
@@ -125,7 +133,7 @@ impl FolderResolver {
         Ok(Arc::new(FolderResolver { root, registry, open, recent, work }))
     }
 
-    /// Opens a file to read it.
+    /// Opens a file for reading.
     fn open_metered(&self, path: &Path) -> Result<Arc<dyn Container>> {
         let resolver = FolderResolver::metered(&self.root, self.registry.clone(), self.work.clone())?;
         let access = FileAccess::read().with_resolver(resolver);
@@ -137,7 +145,7 @@ impl FolderResolver {
         Ok(work.metered(opened))
     }
 
-    /// Returns the file that `name` means to a file at `from`.
+    /// Returns the file that a file at `from` calls `name`.
     fn find(&self, name: &str, from: &str) -> Result<PathBuf> {
         let missing = || Error::not_found("open other file").with("file", name).with("from", from);
         let (path, from_file) = (&*to_path(name), to_path(from));
@@ -154,7 +162,7 @@ impl FolderResolver {
     }
 }
 
-/// libhdf5 falls back to the bare file name next to the referring file.
+/// Returns the file name of a path, because libhdf5 also looks for it next to the referring file.
 fn last(path: &Path) -> &Path {
     path.components().rfind(|c| matches!(c, Component::Normal(_))).map_or(path, |c| Path::new(c.as_os_str()))
 }
@@ -209,7 +217,7 @@ impl Resolver for FolderResolver {
     }
 }
 
-/// A file of raw data; what lies past its end reads as zeros.
+/// A file of raw data. Bytes past its end read as zeros.
 struct ExternalData(files::Handle);
 
 impl RawBytes for ExternalData {

@@ -26,18 +26,17 @@ struct ScaleUser {
     dimension: u32,
 }
 
-/// What `scales` returns for one dimension, before it is opened.
+/// The references to the scales of one dimension.
 type References = Vec<Reference>;
 
 impl Dataset {
-    /// Makes the dataset a dimension scale, with a name or without. One that is a scale already gets the name.
+    /// Turns the dataset into a dimension scale, with a name or without. A dataset that is a scale already gets the name.
     ///
     /// # Errors
-    ///
-    /// A dataset whose dimensions have scales cannot be one.
+    /// Returns `Invalid` if the dataset's own dimensions have scales.
     pub fn make_scale(&self, name: Option<&str>) -> Result<()> {
         if self.has_attr(SCALES)? {
-            let error = Error::invalid("make dimension scale").with("dataset", self.name());
+            let error = Error::invalid("create dimension scale").with("dataset", self.name());
             return Err(error.with("problem", "its dimensions have scales"));
         }
         if !self.is_scale()? {
@@ -47,16 +46,22 @@ impl Dataset {
     }
 
     /// Returns whether the dataset is a dimension scale.
+    ///
+    /// # Errors
+    /// Returns the error of reading the attribute `CLASS`.
     pub fn is_scale(&self) -> Result<bool> {
         Ok(self.text(CLASS)?.is_some_and(|class| class == CLASS_SCALE))
     }
 
-    /// Returns the name of a dimension scale; `None` where it has none.
+    /// Returns the name of a dimension scale, if it has one.
+    ///
+    /// # Errors
+    /// Returns the error of reading the attribute `NAME`.
     pub fn scale_name(&self) -> Result<Option<String>> {
         self.text(NAME)
     }
 
-    /// Attaches a scale to a dimension, after those that are attached. What is no scale yet becomes one.
+    /// Attaches a scale to a dimension, after the scales that it has. A dataset that is not a scale yet becomes one.
     ///
     /// ```
     /// # fn main() -> hyperslab::Result<()> {
@@ -75,8 +80,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    ///
-    /// A scale has no scales itself, it is a dataset of the same container, and the dimension exists.
+    /// Returns `Invalid` if the dimension does not exist, or if `scale` is of another container, is the dataset itself or
+    /// has scales of its own.
     pub fn attach_scale(&self, dimension: usize, scale: &Dataset) -> Result<()> {
         self.check_scale("attach dimension scale", dimension, scale)?;
         if !scale.is_scale()? {
@@ -95,11 +100,10 @@ impl Dataset {
         Ok(())
     }
 
-    /// Detaches a scale from a dimension. It stays a scale.
+    /// Detaches a scale from a dimension. The dataset stays a dimension scale.
     ///
     /// # Errors
-    ///
-    /// A scale that is not attached to the dimension cannot be detached.
+    /// Returns `NotFound` if the scale is not attached to the dimension.
     pub fn detach_scale(&self, dimension: usize, scale: &Dataset) -> Result<()> {
         const OP: &str = "detach dimension scale";
         self.check_scale(OP, dimension, scale)?;
@@ -115,7 +119,11 @@ impl Dataset {
         scale.set_users(&users)
     }
 
-    /// Returns whether a scale is attached to a dimension: each of the two knows of the other.
+    /// Returns whether a scale is attached to a dimension: the dataset and the scale refer to each other.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the dimension does not exist, or if the scale is of another container or the dataset
+    /// itself.
     pub fn is_attached(&self, dimension: usize, scale: &Dataset) -> Result<bool> {
         self.check_scale("look for dimension scale", dimension, scale)?;
         let lists = self.scale_lists()?;
@@ -124,6 +132,9 @@ impl Dataset {
     }
 
     /// Returns the scales of a dimension, in the order in which they were attached.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the dimension does not exist, and otherwise the error of opening a scale.
     pub fn scales(&self, dimension: usize) -> Result<Vec<Dataset>> {
         self.check_dimension("list dimension scales", dimension)?;
         let lists = self.scale_lists()?;
@@ -131,13 +142,19 @@ impl Dataset {
         tokens.map(|token| self.open_scale(token)).collect()
     }
 
-    /// Returns the label of a dimension; `None` where it has none.
+    /// Returns the label of a dimension, if it has one.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the dimension does not exist.
     pub fn label(&self, dimension: usize) -> Result<Option<String>> {
         self.check_dimension("read dimension label", dimension)?;
         Ok(Some(self.labels()?.swap_remove(dimension)).filter(|label| !label.is_empty()))
     }
 
-    /// Sets the label of a dimension; an empty one removes it.
+    /// Sets the label of a dimension. An empty label removes it.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the dimension does not exist, and `Denied` if the file is open for reading.
     pub fn set_label(&self, dimension: usize, label: &str) -> Result<()> {
         self.check_dimension("label dimension", dimension)?;
         let mut labels = self.labels()?;
@@ -174,18 +191,17 @@ impl Dataset {
         }
     }
 
-    /// Returns the scales of each dimension; empty lists for those without.
+    /// Returns the scales of each dimension.
     fn scale_lists(&self) -> Result<Vec<References>> {
         self.list(SCALES)
     }
 
-    /// Returns the label of each dimension; an empty text for those without.
+    /// Returns the label of each dimension, which is empty if it has none.
     fn labels(&self) -> Result<Vec<String>> {
         self.list(LABELS)
     }
 
-    /// Returns an attribute that has a value for each dimension. One of another length was not made for this dataset's
-    /// dimensions: missing ones are empty.
+    /// Returns the values of an attribute with one value for each dimension. Missing values are empty.
     fn list<T: H5Type + Default + Clone>(&self, name: &str) -> Result<Vec<T>> {
         let mut values = match self.has_attr(name)? {
             true => self.attr(name)?.read_raw()?,
@@ -233,7 +249,7 @@ impl Dataset {
         Ok(self.container().attribute_info(self.token(), name)?.is_some())
     }
 
-    /// Returns the text of an attribute; `None` where there is none or it is no text.
+    /// Returns the text of an attribute, or `None` if there is none or it is not a string.
     fn text(&self, name: &str) -> Result<Option<String>> {
         if !self.has_attr(name)? {
             return Ok(None);

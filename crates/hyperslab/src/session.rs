@@ -1,4 +1,4 @@
-//! What all handles of one open file share.
+//! The state that all handles of one open file share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -19,7 +19,7 @@ pub(crate) struct Session {
     /// Conversions and classes of links of the registry that it was opened with.
     pub(crate) registered: Registered,
     pub(crate) root: Token,
-    /// Datasets that handles are open of: one that changes the extent changes it for all.
+    /// Info of datasets with open handles, so that a changed extent changes in all of them.
     datasets: Mutex<HashMap<Token, Weak<RwLock<Arc<DatasetInfo>>>>>,
 }
 
@@ -35,7 +35,7 @@ impl Session {
         Ok(Arc::new(Session { container, location, access, registered, root, datasets: Mutex::default() }))
     }
 
-    /// Returns what a dataset is now, shared with all its other handles.
+    /// Reads the info of a dataset, and shares it with all other handles of the dataset.
     pub(crate) fn dataset(&self, token: Token) -> Result<SharedInfo> {
         let datasets = || self.datasets.lock();
         let known = datasets().get(&token).and_then(Weak::upgrade);
@@ -48,7 +48,7 @@ impl Session {
         Ok(self.share(token, self.container.dataset_info(token)?))
     }
 
-    /// Returns what a dataset is, shared with all its other handles.
+    /// Shares the info of a dataset with all other handles of the dataset.
     pub(crate) fn share(&self, token: Token, info: Arc<DatasetInfo>) -> SharedInfo {
         let mut datasets = self.datasets.lock();
         // Another thread may have opened it meanwhile, and changed it since.
@@ -64,7 +64,7 @@ impl Session {
         shared
     }
 
-    /// Returns the object that a path leads to, through other files where links go there.
+    /// Returns the object that a path leads to, also through links to other files.
     pub(crate) fn find(self: &Arc<Self>, from: Token, path: &str) -> Result<(Arc<Session>, Token)> {
         let mut session = self.clone();
         let traversals_max = self.access.limits.link_traversals_max;
@@ -96,7 +96,7 @@ impl Session {
         }
     }
 
-    /// Another container, as this one calls it.
+    /// Opens another container by the name that an external link of this one has for it.
     pub(crate) fn external(&self, file: &str) -> Result<Arc<Session>> {
         let refused = || {
             Error::denied("follow external link").with("file", file).with("problem", "no resolver was given")

@@ -5,8 +5,9 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 use model::{Error, Result, Selection};
 use ndarray::{Dimension, SliceInfo, SliceInfoElem};
 
-/// The part of a dataset that is read or written: one entry for each dimension, or everything. Made of `s![…]`, of a range or an index for
-/// datasets of one dimension, of a tuple of them (`(3, .., 0..5)`), or of `..` for everything.
+/// The part of a dataset that is read or written: one entry for each dimension, or everything. It is created from
+/// `s![…]`, from a range or an index for datasets of one dimension, from a tuple of them (`(3, .., 0..5)`), or from
+/// `..` for everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice(Taking);
 
@@ -78,17 +79,21 @@ where
     }
 }
 
-/// One dimension made definite.
+/// The selected elements of one dimension.
 struct Taken {
     start: u64,
     step: u64,
     count: u64,
-    /// An index drops its dimension from the result.
+    /// Whether the result has the dimension. An index drops it.
     keep: bool,
 }
 
 impl Slice {
-    /// Returns the selection of a dataset of `dims`, and the shape of what comes out.
+    /// Returns the selection of a dataset of shape `dims`, and the shape of the result.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the slice has another rank or lies outside of `dims`, and `Unsupported` for a negative
+    /// step or a new axis.
     pub fn resolve(&self, dims: &[u64]) -> Result<(Selection, Vec<u64>)> {
         let Taking::Each(each) = &self.0 else { return Ok((Selection::All, dims.to_vec())) };
         if each.len() != dims.len() {
@@ -110,7 +115,7 @@ impl Slice {
     }
 }
 
-/// Returns an index or bound that may be negative, inside `0..=dim`.
+/// Returns an index or bound within `0..=dim`. A negative one counts from the end.
 fn place(at: isize, dim: u64) -> Result<u64> {
     let at = at as i128;
     let from_start = if at < 0 { at + i128::from(dim) } else { at };

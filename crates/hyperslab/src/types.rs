@@ -1,4 +1,4 @@
-//! Element types that Rust has no type of its own for.
+//! Types of elements for which Rust has no type.
 
 use model::datatype::{ReferenceKind, StringPad};
 use model::heap::Heap;
@@ -83,7 +83,7 @@ fn fitting(text: &str, bytes_max: usize) -> Result<String> {
 
 fn ascii(bytes: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| text.is_ascii());
-    text.ok_or_else(|| Error::conversion("make ASCII string").with("problem", "a byte is not ASCII"))
+    text.ok_or_else(|| Error::conversion("create ASCII string").with("problem", "a byte is not ASCII"))
 }
 
 impl<const N: usize> std::str::FromStr for FixedUnicode<N> {
@@ -153,8 +153,9 @@ impl H5Type for VarLenAscii {
     }
 }
 
-/// A reference to elements of a dataset: stored as `H5T_STD_REF_DSETREG` below the version bound 1.12, and as `H5T_STD_REF`
-/// from there on. A [`Reference`] is stored as `H5T_STD_REF_OBJ` below it, which holds references to objects only.
+/// A reference to elements of a dataset. It is stored as `H5T_STD_REF` if the version bound is 1.12 or later, and
+/// otherwise as `H5T_STD_REF_DSETREG`. A [`Reference`] is then stored as `H5T_STD_REF_OBJ`, which holds references to
+/// objects only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegionReference(pub Reference);
 
@@ -170,7 +171,7 @@ impl H5Type for RegionReference {
     }
 }
 
-/// A variable-length string, under the name that users of other crates know.
+/// A variable-length string, under the name that `hdf5-metno` has for it.
 pub type VarLenUnicode = String;
 /// A variable-length sequence.
 pub type VarLenArray<T> = Vec<T>;

@@ -1,4 +1,4 @@
-//! Visits: every link below a group, with groups looked at ahead of their turn.
+//! Visits of every link below a group. Groups are read ahead.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -10,30 +10,34 @@ use model::{Link, LinkTarget, ObjectKind, ObjectPath, Result, Token};
 use crate::Group;
 use crate::object::Object;
 
-/// One stop of a visit.
+/// A link that a visit calls the caller with.
 #[derive(Debug)]
 pub struct Visit<'a> {
     /// Path from the group where the visit began.
     pub path: &'a str,
     /// The link that led there.
     pub link: &'a Link,
-    /// The object, where the link is a hard one. [`ObjectHandle::open`](crate::ObjectHandle::open) gives it by its kind.
+    /// The object, if the link is a hard one. [`ObjectHandle::open`](crate::ObjectHandle::open) returns it as its
+    /// kind.
     pub object: Option<&'a Object>,
     /// The kind of the object.
     pub kind: Option<ObjectKind>,
-    /// Whether the object was met before, under another path.
+    /// Whether the object was visited before, by another path.
     pub again: bool,
 }
 
-/// Objects whose kinds are asked for together.
+/// Objects whose kinds are read together.
 const KINDS: usize = 1024;
-/// Groups that are looked at together, on all cores.
+/// Groups that are read together, on all cores.
 const AHEAD: usize = 8;
 
 type Seen = HashSet<Token, Spread>;
 
 impl Group {
-    /// Calls `f` with every link below this group, depth first and sorted by name; each object is entered once.
+    /// Calls `f` with every link below this group, depth first and sorted by name. Each object is entered once.
+    ///
+    /// # Errors
+    /// Returns the first error of `f`, and otherwise the error of reading a group.
     pub fn visit(&self, mut f: impl FnMut(&Visit<'_>) -> Result<ControlFlow<()>>) -> Result<()> {
         let mut seen = Seen::default();
         seen.insert(self.token);
@@ -74,7 +78,7 @@ impl Group {
         Ok(())
     }
 
-    /// Kinds of objects, if all of them are known.
+    /// Returns the kinds of objects, if all of them can be read.
     fn kinds_of(&self, objects: &[Token]) -> Option<Vec<ObjectKind>> {
         let kinds = self.session.container.object_kinds(objects).ok()?;
         (kinds.len() == objects.len()).then_some(kinds)
@@ -85,14 +89,14 @@ fn hard(link: &Link) -> Option<Token> {
     if let LinkTarget::Hard(token) = link.target { Some(token) } else { None }
 }
 
-/// A group that was looked at before its turn.
+/// A group that was read ahead.
 struct Ahead {
     group: Token,
     links: Vec<Link>,
     kinds: Vec<ObjectKind>,
 }
 
-/// A group on the way of a visit, with what is left of its links.
+/// A group on the path of a visit, and its links that were not visited yet.
 struct Level {
     group: Group,
     /// Bytes of its path.
@@ -100,9 +104,9 @@ struct Level {
     links: std::vec::IntoIter<Link>,
     /// Kinds of the next objects.
     kinds: std::vec::IntoIter<ObjectKind>,
-    /// So many objects are asked for one by one, since all together gave an error.
+    /// The number of objects whose kinds are read one by one, because reading all together failed.
     singly: usize,
-    /// Groups in it whose turn comes next; the next one is the last here.
+    /// Groups in it that were read ahead, the next one last.
     ahead: Vec<Ahead>,
 }
 
@@ -112,7 +116,7 @@ impl Level {
         Level { group, path_bytes, links, kinds, singly: 0, ahead: Vec::new() }
     }
 
-    /// Returns the level of a group in this one.
+    /// Returns the level of a group inside of this one.
     fn enter(&mut self, group: Group, path_bytes: usize) -> Result<Level> {
         let (links, kinds) = match self.ahead.pop_if(|next: &mut Ahead| next.group == group.token) {
             Some(ahead) => (ahead.links, ahead.kinds),
@@ -121,7 +125,7 @@ impl Level {
         Ok(Level::new(group, path_bytes, links, kinds))
     }
 
-    /// Looks at this group and at those whose turn comes next, unless that was done. What fails is left to its turn.
+    /// Reads this group and the following ones ahead, unless that was done. Errors are left to the visit of the group.
     fn look_ahead(&mut self, group: &Group, seen: &Seen) {
         // Another path may have led to one of them meanwhile.
         while self.ahead.pop_if(|next: &mut Ahead| next.group != group.token).is_some() {}
@@ -143,7 +147,7 @@ impl Level {
         self.ahead.reverse();
     }
 
-    /// Returns the kind of the object that the link just taken points to.
+    /// Returns the kind of the object that the current link points to.
     fn kind(&mut self, object: Token) -> Result<ObjectKind> {
         if let Some(kind) = self.kinds.next() {
             return Ok(kind);

@@ -1,8 +1,8 @@
-//! Work that a walk over whole containers may do: what is decoded is paid for by what is stored.
+//! Limits of the work that a walk over whole containers may do, by the number of bytes that are stored.
 //!
-//! A few bytes can stand for much: a filter makes gigabytes of zeros of them, and entries of a forged index share one chunk.
+//! A few bytes can stand for much: a filter can expand them to gigabytes of zeros, and entries of a forged index share one chunk.
 //! No single read of that is wrong, but a walk over all of it takes as long as the file says. Such a walk has a [`Work`]: an
-//! account of the bytes that it had decoded, which may be so many times those that its files have in storage.
+//! account of the bytes that were decoded for it, which may be a multiple of those that its files have in storage.
 //!
 //! ```
 //! use hyperslab::work::{Work, WorkLimits};
@@ -23,10 +23,10 @@ use model::{Error, Result, Selection, Token};
 use system::sync::Mutex;
 use vol::{Blobs, Container, DatasetInfo, Layer, OpRead};
 
-/// Bytes of decoded chunks that a cache may hold, for callers that walk over a container in strips: most rows of chunks fit, and so
-/// does a chunk that may come from any number of stored bytes.
+/// Bytes of decoded chunks that a cache may hold, for callers that walk over a container in strips. Most rows of
+/// chunks fit.
 pub const CHUNK_CACHE_BYTES: u64 = 256 << 20;
-/// Chunks of one strip that are still there for the next one.
+/// Bytes of chunks of one strip that are still cached for the next strip.
 const KEPT_BYTES: u64 = CHUNK_CACHE_BYTES / 2;
 
 /// How much work a walk may do.
@@ -34,21 +34,22 @@ const KEPT_BYTES: u64 = CHUNK_CACHE_BYTES / 2;
 pub struct WorkLimits {
     /// Bytes that may be decoded whatever is stored.
     pub free_bytes: u64,
-    /// Bytes that may be decoded for every byte that is stored, besides.
+    /// Bytes that may be decoded in addition for every byte that is stored.
     pub expansion_max: u64,
 }
 
 impl Default for WorkLimits {
-    /// Seconds of work for a small file. Real files hardly reach a ratio of 256 as a whole, though single chunks do.
+    /// Returns limits of some seconds of work for a small file. Real files hardly reach a ratio of 256 as a whole,
+    /// though single chunks do.
     fn default() -> Self {
         WorkLimits { free_bytes: 256 << 20, expansion_max: 256 }
     }
 }
 
 impl WorkLimits {
-    /// For one who makes text of elements, which takes several times as long as to decode or to copy them.
+    /// Limits for callers that format elements as text, which takes several times as long as decoding or copying them.
     pub const TEXT: WorkLimits = WorkLimits { free_bytes: 128 << 20, expansion_max: 64 };
-    /// No limit at all.
+    /// No limit.
     pub const NONE: WorkLimits = WorkLimits { free_bytes: u64::MAX, expansion_max: u64::MAX };
 }
 
@@ -59,7 +60,7 @@ pub struct Work(Arc<Account>);
 #[derive(Debug)]
 struct Account {
     limits: WorkLimits,
-    /// How the limit is raised, for errors.
+    /// A sentence for errors that says how the limit is raised.
     help: &'static str,
     stored: AtomicU64,
     done: AtomicU64,
@@ -68,23 +69,23 @@ struct Account {
 }
 
 impl Work {
-    /// Returns an account on which nothing is done yet. `help` says in errors how its limit is raised.
+    /// Returns an empty account. Errors contain `help`, which says how the limit is raised.
     pub fn new(limits: WorkLimits, help: &'static str) -> Self {
         let (stored, done, counted) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::default());
         Work(Arc::new(Account { limits, help, stored, done, counted }))
     }
 
-    /// Returns the number of bytes that were decoded so far.
+    /// Returns the number of bytes decoded so far.
     pub fn done(&self) -> u64 {
         self.0.done.load(Ordering::Relaxed)
     }
 
-    /// Adds bytes that are stored.
+    /// Adds stored bytes, which raise the limit.
     pub fn add_stored(&self, bytes: u64) {
         self.0.stored.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Adds what is stored at a path, once. Whether something is there.
+    /// Adds the stored bytes of a path, if it was not added before. Returns whether there is a file.
     pub fn add_file(&self, path: &Path) -> bool {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut counted = self.0.counted.lock();
@@ -96,7 +97,7 @@ impl Work {
         counted.insert(path)
     }
 
-    /// Charges bytes that are decoded.
+    /// Charges decoded bytes.
     ///
     /// # Errors
     ///
@@ -115,7 +116,7 @@ impl Work {
         Err(error.with("limit", limit).with("stored", stored).with("help", help))
     }
 
-    /// Returns a container whose reads are charged here.
+    /// Returns a container whose reads are charged to this account.
     pub fn metered(&self, inner: Arc<dyn Container>) -> Arc<dyn Container> {
         Arc::new(Metered { inner, work: self.clone(), last: Mutex::default() })
     }
@@ -127,7 +128,7 @@ struct Metered {
     last: Mutex<Option<LastRead>>,
 }
 
-/// The dataset that was read last, and where.
+/// The range of chunks of the dataset that was read last.
 struct LastRead {
     dataset: Token,
     info: Arc<DatasetInfo>,
@@ -139,12 +140,13 @@ struct LastRead {
 struct ChunkRange {
     first: Vec<u64>,
     last: Vec<u64>,
-    /// Bytes that decoding them takes at most.
+    /// Most bytes of decoding them.
     bytes: u64,
 }
 
 impl ChunkRange {
-    /// Returns the chunks that a selection touches, where these have filters: a chunk is decoded whole, however little of it is read.
+    /// Returns the chunks that a selection touches, if they have filters: a chunk is decoded whole, even if only a
+    /// part of it is read.
     fn of(info: &DatasetInfo, selection: &Selection) -> Result<Option<ChunkRange>> {
         let Layout::Chunked { shape, .. } = &info.create.layout else { return Ok(None) };
         let dims = info.space.dims();
@@ -161,7 +163,7 @@ impl ChunkRange {
         Ok(Some(ChunkRange { first, last, bytes: count.saturating_mul(chunk_bytes) }))
     }
 
-    /// Returns whether what is in this is still decoded after `other` was.
+    /// Returns whether these chunks are still decoded after `other` was read.
     fn is_kept_of(&self, other: &ChunkRange) -> bool {
         let starts = self.first.iter().zip(&other.first).all(|(own, other)| own >= other);
         let ends = self.last.iter().zip(&other.last).all(|(own, other)| own <= other);

@@ -9,7 +9,11 @@ use ndarray::{ArrayView, Dimension, Ix1};
 use crate::{Dataset, H5Type, Slice};
 
 impl Dataset {
-    /// Writes packed elements of a type in the memory datatype; variable-length values are in `heap`.
+    /// Writes packed elements of a type in the memory datatype to a selection. `heap` holds variable-length values.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the selection does not fit the extent or `data` has not the length of its elements,
+    /// `Conversion` if elements cannot be converted to the stored type, and `Denied` if the file is open for reading.
     pub fn write_bytes(
         &self,
         selection: &Selection,
@@ -21,7 +25,11 @@ impl Dataset {
         self.elements(&info, selection).write(memory, data, heap)
     }
 
-    /// Writes values to a selection, in selection order. Numbers go down as they are.
+    /// Writes values to a selection, in selection order. Numbers are written without a copy.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the selection does not fit the extent or has another number of elements, `Conversion` if
+    /// values cannot be converted to the stored type, and `Denied` if the file is open for reading.
     pub fn write_selection<T: H5Type>(&self, selection: &Selection, values: &[T]) -> Result<()> {
         match T::bytes(values) {
             Some(bytes) => self.write_bytes(selection, &T::datatype(), bytes, &mut Heap::new()),
@@ -29,7 +37,10 @@ impl Dataset {
         }
     }
 
-    /// Writes all elements, in C order: a slice, an array or a vector of them.
+    /// Writes all elements, in C order, from a slice, an array or a vector.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the number of values differs, and the errors of [`Dataset::write_selection`].
     pub fn write_raw<'v, A, T>(&self, values: A) -> Result<()>
     where
         A: Into<ArrayView<'v, T, Ix1>>,
@@ -44,6 +55,9 @@ impl Dataset {
     }
 
     /// Writes an array of the dataset's shape. Slices and vectors are arrays of one dimension.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the array has another shape, and the errors of [`Dataset::write_selection`].
     pub fn write<'v, A, T, D>(&self, array: A) -> Result<()>
     where
         A: Into<ArrayView<'v, T, D>>,
@@ -74,6 +88,10 @@ impl Dataset {
     }
 
     /// Writes an array to a slice of the same shape: `write_slice(&row, (3, ..))`.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the slice does not fit the extent or the array has another shape, `Unsupported` for
+    /// negative steps, and the errors of [`Dataset::write_selection`].
     pub fn write_slice<'v, A, T, S, D>(&self, array: A, slice: S) -> Result<()>
     where
         A: Into<ArrayView<'v, T, D>>,
@@ -91,18 +109,23 @@ impl Dataset {
     }
 
     /// Writes the only element.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Dataset::write_selection`].
     pub fn write_scalar<T: H5Type>(&self, value: &T) -> Result<()> {
         self.write_selection(&Selection::All, std::slice::from_ref(value))
     }
 
-    /// Gives this dataset a cache of decoded chunks of its own, of so many bytes, for all handles of the open file.
-    /// Without, all datasets of a file share [`FileAccess::chunk_cache_bytes`](crate::FileAccess).
+    /// Gives this dataset its own cache of decoded chunks, with a capacity of `bytes`, for all handles of the open
+    /// file. By default, all datasets of a file share [`FileAccess::chunk_cache_bytes`](crate::FileAccess).
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the dataset is not chunked, and `Unsupported` if the connector has no such cache.
     pub fn set_chunk_cache(&self, bytes: u64) -> Result<()> {
         self.session.container.chunk_cache_set(self.token, bytes)
     }
 
-    /// Chooses whether elements that are in the file already are overwritten where they are, at once, for all handles of the
-    /// open file.
+    /// Sets whether stored elements are overwritten in place, for all handles of the open file.
     ///
     /// Such elements are written once, without a copy that protects the old ones: this is as fast as the storage, and takes no
     /// space. The price: a crash may leave some of the elements old and some new. The structure of the file, and everything in
@@ -120,12 +143,19 @@ impl Dataset {
         vol::call::<native::OverwriteInPlace>(&*self.session.container, &choice)
     }
 
-    /// Commits all changes of the file so far, those of this dataset among them.
+    /// Commits all changes of the file made so far, including those of this dataset.
+    ///
+    /// # Errors
+    /// Returns the errors of [`File::flush`](crate::File::flush).
     pub fn flush(&self) -> Result<()> {
         self.session.container.commit(self.session.access.durability)
     }
 
     /// Changes the extent, for all handles of the dataset in this file.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the rank differs, if a dimension would be larger than its maximum, or if the layout does
+    /// not allow it, and `Denied` if the file is open for reading.
     pub fn resize(&self, shape: impl crate::IntoShape) -> Result<()> {
         self.resize_to(&shape.into_shape())
     }
@@ -153,6 +183,10 @@ impl Dataset {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    /// Returns `Invalid` if `axis` or the shape of the array does not fit the dataset, and the errors of
+    /// [`Dataset::resize`] and [`Dataset::write_selection`].
     pub fn append<'v, A, T, D>(&self, axis: usize, array: A) -> Result<()>
     where
         A: Into<ArrayView<'v, T, D>>,

@@ -19,7 +19,7 @@ pub struct Ids {
     by_token: HashMap<Token, KnownIds>,
     by_inner: HashMap<Token, Token>,
     number_next: u64,
-    /// The identity of the next object that is made.
+    /// The identity of the next object that is created.
     expected: Option<String>,
 }
 
@@ -92,7 +92,7 @@ impl Ids {
         self.number_next
     }
 
-    /// Numbers below this one are not given out.
+    /// Skips the numbers below this one, which no object gets then.
     pub fn skip_to(&mut self, number: u64) {
         self.number_next = self.number_next.max(number);
     }

@@ -18,7 +18,7 @@ use crate::text::Value;
 use crate::value_budget::ValueBudget;
 use crate::values::{Codec, Objects, Reading, Strangers};
 
-/// Makes objects as JSON says.
+/// Creates objects as JSON says.
 pub struct Loader<'a> {
     /// Where they go.
     pub container: &'a dyn Container,
@@ -30,7 +30,7 @@ pub struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    /// Makes objects in `container`, which `objects` names.
+    /// Creates objects in `container`, which `objects` names.
     pub fn new(container: &'a dyn Container, objects: &'a dyn Objects, limits: &'a Limits) -> Self {
         Loader { container, objects, limits, budget: ValueBudget::new(limits) }
     }
@@ -83,7 +83,7 @@ impl Loader<'_> {
         self.container.group_create(&OpGroupCreate { place: None, create: group_properties(value)? })
     }
 
-    /// Returns what is needed to make a dataset.
+    /// Returns what is needed to create a dataset.
     pub fn dataset_op(&self, value: &Value<'_>) -> Result<OpDatasetCreate> {
         let (datatype, committed) = self.datatype(value.need("type")?)?;
         let space = dataspace_from_json(value.need("shape")?)?;

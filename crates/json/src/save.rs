@@ -168,7 +168,7 @@ impl Saver<'_> {
     fn fill(&self, info: &DatasetInfo) -> Result<Option<Value<'static>>> {
         let FillValue::Value(value) = &info.create.fill.value else { return Ok(None) };
         let has_references = info.datatype.any(&|t| matches!(t, Datatype::Reference(_)));
-        // Whom they mean may not be there yet when the dataset is made again.
+        // Whom they mean may not be there yet when the dataset is created again.
         let zeros = vec![0; value.len()];
         self.values(&info.datatype, &[], if has_references { &zeros } else { value }).map(Some)
     }
@@ -185,11 +185,11 @@ impl Saver<'_> {
         let bytes = count.saturating_mul(u64::from(info.datatype.size()));
         let budget = self.container.budget();
         let mut raw = budget.zeroed(
-            bytes.within(self.limits.metadata_bytes_max, "dataset kept as text")?,
-            "dataset kept as text",
+            bytes.within(self.limits.metadata_bytes_max, "dataset stored as text")?,
+            "dataset stored as text",
         )?;
         let _values =
-            budget.charge(count.saturating_mul(size_of::<Value<'_>>() as u64), "dataset kept as text")?;
+            budget.charge(count.saturating_mul(size_of::<Value<'_>>() as u64), "dataset stored as text")?;
         let read = OpRead { dataset, selection: &Selection::All, into: &mut raw };
         self.container.dataset_read(&mut [read])?;
         self.values(&info.datatype, &sizes(&info.space)?, &raw).map(Some)

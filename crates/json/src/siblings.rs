@@ -1,4 +1,4 @@
-//! What lies next to a container, for the container under it: asked for in the name of the one above.
+//! Files next to a container, which the container under it opens in the name of the one above.
 
 use std::sync::{Arc, Weak};
 

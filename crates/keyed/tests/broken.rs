@@ -67,7 +67,7 @@ fn mutated_values_end_in_errors() {
 }
 
 #[test]
-fn a_newer_layout_is_told() {
+fn a_newer_layout_is_reported() {
     each(|subject, path| {
         sample(subject, path);
         for (version, kind, word) in
@@ -82,7 +82,7 @@ fn a_newer_layout_is_told() {
 }
 
 #[test]
-fn a_cut_file_is_told() {
+fn a_cut_file_is_reported() {
     for (file, len) in [("index.redb", 100), ("index.redb", 0), ("data", 10)] {
         each(|subject, path| {
             let c = subject.create(path).unwrap();
@@ -100,7 +100,7 @@ fn a_cut_file_is_told() {
 }
 
 #[test]
-fn a_folder_without_a_container_is_told() {
+fn a_folder_without_a_container_is_reported() {
     each(|subject, path| {
         let folder = path.parent().unwrap();
         for path in [folder, path] {

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_below_what_is_listened_for() {
+    fn nothing_is_emitted_below_what_is_listened_for() {
         assert!(lines("trace").is_empty());
     }
 

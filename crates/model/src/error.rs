@@ -25,7 +25,7 @@ pub enum Kind {
     NotFound,
     /// There is one already.
     Exists,
-    /// The caller's arguments make no sense.
+    /// The caller's arguments are not valid.
     Invalid,
     /// The operating system or the network said no.
     Io,
@@ -100,7 +100,7 @@ impl Error {
         not_found => NotFound,
         /// There is one already.
         exists => Exists,
-        /// The arguments make no sense.
+        /// The arguments are not valid.
         invalid => Invalid,
         /// Not permitted (read-only container, or no right to).
         denied => Denied,

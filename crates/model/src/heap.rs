@@ -93,7 +93,7 @@ impl Heap {
         Heap { bytes, references, ..Self::default() }
     }
 
-    /// Returns the bytes of all values, and the references: what a heap is made of elsewhere.
+    /// Returns the bytes of all values, and the references: the parts from which another process creates the heap.
     pub fn parts(&self) -> (&[u8], &[Reference]) {
         (&self.bytes, &self.references)
     }

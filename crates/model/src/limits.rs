@@ -56,7 +56,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bounds for untrusted input: enough for real files, little for hostile ones.
+    /// Returns limits for untrusted input: enough for real files, little for hostile ones.
     pub fn strict() -> Self {
         Limits {
             metadata_bytes_max: 64 << 20,

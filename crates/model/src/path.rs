@@ -83,7 +83,7 @@ impl ObjectPath {
         &self.0.name
     }
 
-    /// Names after the start.
+    /// Returns the number of names after the start.
     pub fn depth(&self) -> usize {
         self.0.depth
     }

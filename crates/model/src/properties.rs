@@ -212,7 +212,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// Chunks of `shape`.
+    /// Returns the layout of chunks of `shape`.
     pub fn chunked(shape: &[u64]) -> Self {
         Layout::Chunked { shape: shape.to_vec(), edge_chunks_unfiltered: false, index: None }
     }

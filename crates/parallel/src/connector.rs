@@ -15,8 +15,8 @@ use crate::group::{Group, GroupParts, Sharing};
 use crate::opened::Opened;
 use crate::ranks::{Call, ConnectorCall, Ranks, hash_of, of_first};
 
-/// Bytes of elements that a rank keeps for the next collective call, unless the caller says otherwise.
-const KEPT_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of elements that a rank buffers for the next collective call by default.
+const BUFFERED_BYTES_MAX: u64 = 256 << 20;
 
 /// Creates and opens containers of another connector in several processes together.
 pub(crate) struct ParallelConnector {
@@ -99,12 +99,12 @@ impl ParallelConnector {
             replica,
             is_writable: access.access == Access::Write,
             options: access.parallel,
-            kept_bytes_max: access.write_buffer_bytes.unwrap_or(KEPT_BYTES_MAX),
+            buffered_bytes_max: access.write_buffer_bytes.unwrap_or(BUFFERED_BYTES_MAX),
             extensions: self.inner.extensions(),
         })))
     }
 
-    /// Rank 0 makes or opens the container, and the others follow it.
+    /// Rank 0 creates or opens the container, and the others follow it.
     fn begin(
         &self,
         op: &ContainerOpen<'_>,
@@ -149,7 +149,7 @@ impl ParallelConnector {
         Ok(self.container(Arc::new(Opened { container: opened?, needs_commit }), op))
     }
 
-    /// Rank 0 makes the container, and the others open it.
+    /// Rank 0 creates the container, and the others open it.
     fn create_shared(
         &self,
         op: &ContainerCreate<'_>,

@@ -1,4 +1,4 @@
-//! What the parts of a container that several processes have open share.
+//! The state that the parts of a container that several processes have open share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,7 @@ pub(crate) struct Group {
     pub(crate) is_closed: AtomicBool,
     pub(crate) options: ParallelAccess,
     /// Bytes that may wait for the next collective call.
-    pub(crate) kept_bytes_max: u64,
+    pub(crate) buffered_bytes_max: u64,
     /// Operations that only the connector has.
     pub(crate) extensions: &'static [ExtensionInfo],
     /// This rank made links to new datasets for itself since the last one was made.
@@ -48,7 +48,7 @@ pub(crate) struct GroupParts {
     pub(crate) is_writable: bool,
     pub(crate) sharing: Sharing,
     pub(crate) options: ParallelAccess,
-    pub(crate) kept_bytes_max: u64,
+    pub(crate) buffered_bytes_max: u64,
     pub(crate) extensions: &'static [ExtensionInfo],
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Wishes {
     pub(crate) space: bool,
     /// It is not done with the first exchange.
     pub(crate) more: bool,
-    /// It looked for links to datasets that were made lately.
+    /// It looked for links to datasets that were created recently.
     pub(crate) links: bool,
     /// Rounds in which it sends elements to aggregators.
     pub(crate) rounds: u64,
@@ -77,7 +77,7 @@ impl Wishes {
     fn of_all(numbers: &[u64]) -> (Wishes, bool) {
         let any = numbers.iter().fold(0, |any, number| any | number);
         let rounds = numbers.iter().map(|number| number >> 4).max().unwrap_or(0);
-        // What was kept goes to the leader, who must say that it took it.
+        // Buffered bytes go to the leader, who must say that it took them.
         (Wishes { space: any & 2 > 0, more: any & 5 > 0, links: any & 8 > 0, rounds }, any & 1 > 0)
     }
 }
@@ -99,7 +99,8 @@ fn from_message(bytes: &[u8]) -> Result<Message> {
 
 impl Group {
     pub(crate) fn new(parts: GroupParts) -> Arc<Group> {
-        let GroupParts { ranks, replica, is_writable, sharing, options, kept_bytes_max, extensions } = parts;
+        let GroupParts { ranks, replica, is_writable, sharing, options, buffered_bytes_max, extensions } =
+            parts;
         if options.elements_in_place {
             replica.write_in_place();
         }
@@ -112,7 +113,7 @@ impl Group {
             broken: Mutex::new(None),
             is_closed: AtomicBool::new(false),
             options,
-            kept_bytes_max,
+            buffered_bytes_max,
             extensions,
             has_linked: AtomicBool::new(false),
         })
@@ -158,7 +159,7 @@ impl Group {
         done
     }
 
-    /// Agrees on a call, and hands to the leader what others kept for it. The inner result is the leader's.
+    /// Agrees on a call, and hands to the leader what others buffered for it. The inner result is the leader's.
     pub(crate) fn begin(&self, call: Call, hash: u64, ready: Result<()>) -> Result<Result<()>> {
         self.begin_with(call, hash, ready, Wishes::default()).map(|(handed, _)| handed)
     }
@@ -171,11 +172,11 @@ impl Group {
         ready: Result<()>,
         wishes: Wishes,
     ) -> Result<(Result<()>, Wishes)> {
-        let own = wishes.number(self.replica.kept_bytes() > 0);
+        let own = wishes.number(self.replica.buffered_bytes() > 0);
         let all = self.ranks.agree(call, hash, own, self.check().and(ready))?;
-        let (wishes, keeps) = Wishes::of_all(&all);
-        let handed = match keeps {
-            true => self.to_leader(self.replica.take_kept())?,
+        let (wishes, is_buffering) = Wishes::of_all(&all);
+        let handed = match is_buffering {
+            true => self.to_leader(self.replica.take_buffered())?,
             false => Ok(()),
         };
         Ok((handed, wishes))
@@ -187,7 +188,7 @@ impl Group {
         Ok(all.iter().try_for_each(|bytes| {
             let (places, pieces) = from_message(bytes)?;
             let pieces: Vec<_> = places.into_iter().zip(pieces.iter().map(Vec::as_slice)).collect();
-            self.replica.keep(&pieces)
+            self.replica.write_for_commit(&pieces)
         }))
     }
 

@@ -1,4 +1,4 @@
-//! Datasets made one after another: of each, other ranks are told what they need to write its elements, and of the links to
+//! Datasets created one after another: of each, other ranks are told what they need to write its elements, and of the links to
 //! all of them later.
 
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::ranks::{Call, hash_of, of_first};
 type Answer = ((bool, Vec<u8>), (Token, Option<Error>));
 
 impl Group {
-    /// Makes a dataset. Links to datasets stay unsaid until something else changes or a rank looks for them.
+    /// Creates a dataset. Links to datasets stay unsaid until something else changes or a rank looks for them.
     pub(crate) fn create_dataset(&self, op: &OpDatasetCreate) -> Result<Token> {
         let _turn = self.turn.write();
         let hash = hash_of(wire::to_bytes(op)?);

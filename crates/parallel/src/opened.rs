@@ -81,15 +81,15 @@ impl Replica for Opened {
         Err(refused())
     }
 
-    fn keep(&self, _pieces: &[(u64, &[u8])]) -> Result<()> {
+    fn write_for_commit(&self, _pieces: &[(u64, &[u8])]) -> Result<()> {
         Err(refused())
     }
 
-    fn kept_bytes(&self) -> u64 {
+    fn buffered_bytes(&self) -> u64 {
         0
     }
 
-    fn take_kept(&self) -> Vec<LeaderBytes> {
+    fn take_buffered(&self) -> Vec<LeaderBytes> {
         Vec::new()
     }
 

@@ -1,4 +1,4 @@
-//! How ranks agree on what they do, and tell each other what went wrong.
+//! Agreement of ranks on a call, and exchange of their errors.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use crate::ranks::{Call, hash_of};
 /// The way from an operation to the containers that run it.
 pub(crate) struct Structure(pub(crate) Arc<Group>);
 
-/// Who runs an operation.
+/// The ranks that run an operation.
 enum Runner {
     /// Every rank, for itself.
     Each,
@@ -57,7 +57,7 @@ fn reads_structure(operation: Operation) -> bool {
 }
 
 /// Returns whether the answer of an operation that reads may depend on which links there are. That of one on a dataset which
-/// was made lately does not, because it is not a virtual one.
+/// was created recently does not, because it is not a virtual one.
 fn sees_links(group: &Group, request: &Request<'_>) -> bool {
     use Operation as O;
     let object = || Token::get(&mut wire::Reader::new(request.arguments)).ok();

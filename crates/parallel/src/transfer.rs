@@ -70,7 +70,7 @@ impl Group {
             match way {
                 Way::Placed(placement) => {
                     let for_leader = placed::write(&*self.replica, placement, write.selection, write.from)?;
-                    self.keep(&for_leader)?;
+                    self.buffer(&for_leader)?;
                 }
                 Way::Own => self.container().dataset_write(std::slice::from_ref(write))?,
                 Way::Filtered(_) | Way::Shipped => return Err(collective_only()),
@@ -79,15 +79,18 @@ impl Group {
         Ok(())
     }
 
-    /// Keeps bytes for the next collective call, as far as they may wait.
-    fn keep(&self, pieces: &[LeaderBytes]) -> Result<()> {
+    /// Buffers bytes for the leader until the next collective call.
+    ///
+    /// # Errors
+    /// Returns `Limit` if the buffer would be larger than it may be.
+    fn buffer(&self, pieces: &[LeaderBytes]) -> Result<()> {
         let more: u64 = pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
-        if more > 0 && self.replica.kept_bytes() + more > self.kept_bytes_max {
+        if more > 0 && self.replica.buffered_bytes() + more > self.buffered_bytes_max {
             let error = Error::limit("write committed elements independently").with("bytes", more);
-            return Err(error.with("limit", self.kept_bytes_max).with("help", "flush the file before"));
+            return Err(error.with("limit", self.buffered_bytes_max).with("help", "flush the file before"));
         }
         let pieces: Vec<_> = pieces.iter().map(|piece| (piece.at, piece.bytes.as_slice())).collect();
-        self.replica.keep(&pieces)
+        self.replica.write_for_commit(&pieces)
     }
 
     /// Agrees on a write, and gives space to all elements. Elements that have their space are written before: so one
@@ -208,7 +211,7 @@ impl Group {
 /// A write that all ranks agreed on.
 struct Begun {
     ways: Vec<Way>,
-    /// The leader's result of what others kept for it.
+    /// The leader's result of what others buffered for it.
     handed: Result<()>,
     /// What is left for rank 0 of elements that this rank wrote before.
     written: Option<Written>,

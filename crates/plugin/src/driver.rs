@@ -140,7 +140,7 @@ fn io_error(error: &Error) -> io::Error {
     io::Error::new(kind, error.to_string())
 }
 
-/// Returns the inverse of [`io_error`].
+/// Returns the error of an I/O error, as the interface carries it.
 fn wire_error(error: &io::Error) -> Error {
     let base = match error.kind() {
         io::ErrorKind::WouldBlock => Error::new(Kind::Busy, "use driver"),

@@ -80,7 +80,7 @@ fn filter_kind(error: &Error) -> ErrorKind {
     }
 }
 
-/// Returns the inverse of [`filter_kind`].
+/// Returns the error of a filter's error, as the interface carries it.
 fn wire_error(error: &filters::Error) -> Error {
     let base = match error.kind() {
         ErrorKind::Unsupported | ErrorKind::Incompressible => Error::unsupported("run filter"),

@@ -54,7 +54,7 @@ macro_rules! export_driver {
 #[macro_export]
 macro_rules! export_table {
     ($make:expr) => {
-        /// The plugin, as the header `hyperslab_connector.h` describes it.
+        /// Returns the table of the plugin, as the header `hyperslab_connector.h` describes it.
         #[allow(unsafe_code)]
         #[unsafe(no_mangle)]
         pub extern "C" fn hyperslab_connector_v1() -> *const $crate::abi::Table {
@@ -177,12 +177,12 @@ unsafe extern "C" fn asked(this: *mut c_void, request: *const abi::Request, answ
     unsafe { serve(request, answer, |message| exported.answer(message)) }
 }
 
-/// The table of a plugin, made at the first question for it.
+/// The table of a plugin, which is created when it is first asked for.
 #[derive(Debug)]
 pub struct Once(OnceLock<Option<&'static Exported>>);
 
 impl Once {
-    /// Not made yet.
+    /// Returns a table that is not created yet.
     #[expect(clippy::new_without_default, reason = "for a static")]
     pub const fn new() -> Self {
         Once(OnceLock::new())

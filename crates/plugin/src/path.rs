@@ -32,12 +32,13 @@ pub struct FoundPlugins {
 }
 
 impl SearchPath {
-    /// These folders.
+    /// Returns a search path of these folders.
     pub fn new(folders: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         SearchPath { folders: folders.into_iter().map(Into::into).collect() }
     }
 
-    /// Folders as a variable of the environment such as `HDF5_PLUGIN_PATH` lists them. Reading it is the caller's.
+    /// Parses a search path as an environment variable such as `HDF5_PLUGIN_PATH` has it. The caller reads the
+    /// variable.
     pub fn parse(text: impl AsRef<std::ffi::OsStr>) -> Self {
         SearchPath::new(std::env::split_paths(text.as_ref()).filter(|folder| !folder.as_os_str().is_empty()))
     }

@@ -1,4 +1,4 @@
-//! What a host lends to a plugin: a way to other containers and files, and the other connectors.
+//! Services of a host for a plugin: other containers and files, and the other connectors.
 
 use std::sync::Arc;
 

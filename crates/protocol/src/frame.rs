@@ -41,7 +41,7 @@ macro_rules! kinds {
 kinds! {
     /// The first frame of a connection: who asks.
     Hello = 1,
-    /// Makes or opens a container, and begins a session.
+    /// Creates or opens a container, and begins a session.
     Open = 2,
     /// Goes on with a session, on a new connection.
     Attach = 3,
@@ -100,7 +100,7 @@ impl Header {
         Header { kind, code: 0, sequence, acknowledged: 0, arguments: 0, bulk: 0, buffers: 0, checksum: 0 }
     }
 
-    /// Byte strings and buffers.
+    /// Returns the number of byte strings and buffers.
     pub fn parts(&self) -> u32 {
         self.bulk.saturating_add(self.buffers)
     }
@@ -143,7 +143,7 @@ impl Header {
     }
 }
 
-/// The other side does not keep to the protocol.
+/// Returns the error of a peer that does not keep to the protocol.
 pub fn broken(problem: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
 }
@@ -261,7 +261,7 @@ impl Frame {
         self.verify_parts(std::iter::once(&self.arguments[..]).chain(bulk))
     }
 
-    /// Like [`Frame::verify`], where the arguments are elsewhere by now.
+    /// Compares the checksum as [`Frame::verify`] does, if the arguments were moved.
     pub fn verify_parts<'b>(&self, parts: impl IntoIterator<Item = &'b [u8]>) -> io::Result<()> {
         if checksum(parts) == self.header.checksum { Ok(()) } else { Err(changed_on_the_way()) }
     }
@@ -274,12 +274,12 @@ impl Frame {
         self.lengths.shrink_to(bytes / size_of::<u64>());
     }
 
-    /// Lengths of the byte strings.
+    /// Returns the lengths of the byte strings.
     pub fn bulk_lengths(&self) -> &[u64] {
         self.lengths.get(..self.header.bulk as usize).unwrap_or(&[])
     }
 
-    /// Lengths of the buffers.
+    /// Returns the lengths of the buffers.
     pub fn buffer_lengths(&self) -> &[u64] {
         self.lengths.get(self.header.bulk as usize..).unwrap_or(&[])
     }

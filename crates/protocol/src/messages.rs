@@ -1,4 +1,4 @@
-//! What the frames around operations say.
+//! The frames around operations.
 
 use crate::wire::{Reader, Wire};
 use model::Result;

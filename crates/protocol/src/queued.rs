@@ -6,7 +6,7 @@ use vol::Operation;
 /// The first bytes of tokens of queued operations.
 const MARK: [u8; 8] = *b"\xffqueued\xff";
 
-/// Returns the token of what the queued operation of this number makes.
+/// Returns the token of what the queued operation of this number creates.
 pub fn queued_token(sequence: u64) -> Token {
     let mut token = [0; 16];
     token[..8].copy_from_slice(&MARK);
@@ -25,7 +25,7 @@ pub fn is_queued_token(token: Token) -> bool {
     queued_sequence(token).is_some()
 }
 
-/// Returns whether an operation answers with the token of what it made.
+/// Returns whether an operation answers with the token of what it created.
 pub fn makes_object(code: Operation) -> bool {
     use Operation as O;
     matches!(code, O::group_create | O::dataset_create | O::datatype_commit | O::map_create | O::object_copy)

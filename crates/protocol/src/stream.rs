@@ -29,12 +29,12 @@ impl std::fmt::Debug for Stream {
 }
 
 impl Stream {
-    /// Over a socket whose patience is set, or what encrypts one.
+    /// Returns a stream over a socket whose timeout is set, or over its encryption.
     pub fn new(inner: Box<dyn Duplex>, patience: Duration) -> Self {
         Stream { inner, patience, began: None }
     }
 
-    /// Between two frames: the next one has its time from its first byte.
+    /// Notes that a frame has ended: the time of the next one counts from its first byte.
     pub fn rest(&mut self) {
         self.began = None;
     }

@@ -1,4 +1,4 @@
-//! What both ends of a TLS connection share, with `rustls`: certificates, keys, the cipher provider.
+//! Both ends of a TLS connection, with `rustls`: certificates, keys, the cipher provider.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Certificates of a PEM file.
+/// Returns the certificates of a PEM file.
 pub fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let all: std::result::Result<Vec<_>, _> =
         CertificateDer::pem_reader_iter(io::BufReader::new(open(path)?)).collect();
@@ -27,7 +27,7 @@ pub fn key(path: &Path) -> Result<PrivateKeyDer<'static>> {
     key.map_err(|error| wrong(path, &error.to_string()))
 }
 
-/// Certificates that others are checked against.
+/// Returns the root certificates that peers are checked against.
 pub fn roots(path: &Path) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(path)? {

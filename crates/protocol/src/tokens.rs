@@ -62,7 +62,7 @@ pub struct TokenFile {
 }
 
 impl TokenFile {
-    /// Makes a token and its file.
+    /// Creates a token and its file.
     pub fn make(place: &TokenPlace) -> Result<Self> {
         let nowhere = || {
             let error = Error::not_found("find folder for token");

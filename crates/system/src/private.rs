@@ -64,7 +64,7 @@ mod of_system {
         options.mode(0o600);
     }
 
-    /// Returns a link could lead to what another caller wrote.
+    /// Opens a file without following a link, which could lead to a file of someone else.
     pub(super) fn open_no_link(path: &Path) -> Result<File> {
         let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
         OpenOptions::new().read(true).custom_flags(flags).open(path)

@@ -121,7 +121,7 @@ mod absent {
             Err(unsupported())
         }
 
-        /// Cannot be called.
+        /// Never returns, because there are no values of this type.
         pub fn accept(&self) -> io::Result<(UnixStream, ())> {
             match *self {}
         }
@@ -137,22 +137,22 @@ mod absent {
             Err(unsupported())
         }
 
-        /// Cannot be called.
+        /// Never returns, because there are no values of this type.
         pub fn try_clone(&self) -> io::Result<UnixStream> {
             match *self {}
         }
 
-        /// Cannot be called.
+        /// Never returns, because there are no values of this type.
         pub fn shutdown(&self, _: Shutdown) -> io::Result<()> {
             match *self {}
         }
 
-        /// Cannot be called.
+        /// Never returns, because there are no values of this type.
         pub fn set_read_timeout(&self, _: Option<Duration>) -> io::Result<()> {
             match *self {}
         }
 
-        /// Cannot be called.
+        /// Never returns, because there are no values of this type.
         pub fn set_write_timeout(&self, _: Option<Duration>) -> io::Result<()> {
             match *self {}
         }

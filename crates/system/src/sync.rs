@@ -120,7 +120,7 @@ impl<T: ?Sized> RwLock<T> {
         self.0.is_poisoned()
     }
 
-    /// The same for a lock that cannot tell.
+    /// Returns whether a thread panicked while it held the lock for writing.
     #[cfg(hyperslab_shuttle)]
     pub fn is_poisoned(&self) -> bool {
         matches!(self.0.try_read(), Err(TryLockError::Poisoned(_)))

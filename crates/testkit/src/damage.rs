@@ -138,7 +138,7 @@ pub fn mutated(value: &[u8], generator: &mut Generator) -> Vec<u8> {
     value
 }
 
-/// Returns a text that is another one: a number, a word or a bracket of it is replaced, doubled or taken away, or it nests deeply.
+/// Returns a text that is another one: a number, a word or a bracket of it is replaced, doubled or removed, or it nests deeply.
 pub fn mutated_text(text: &str, generator: &mut Generator) -> Vec<u8> {
     const NUMBERS: [&str; 6] =
         ["0", "-1", "18446744073709551615", "1e999", "4294967296", "99999999999999999999"];
@@ -174,7 +174,8 @@ pub fn assert_mutated_files_end_well(
     assert_mutations_end_well(registry, &format!("{connector}:{}", folder.display()), folder, count);
 }
 
-/// The same for a container at a location whose files are all in a folder, where nothing else is.
+/// Asserts that mutations end well, as [`assert_mutated_files_end_well`] does, for a container at a location whose
+/// files are all in one folder, with no others.
 ///
 /// # Panics
 /// Like [`assert_mutated_files_end_well`].
@@ -261,7 +262,7 @@ impl Files {
         path
     }
 
-    /// Puts everything back, and takes away what was added.
+    /// Restores everything, and removes what was added.
     fn restore(&self) {
         for path in paths_in(&self.folder) {
             if !self.all.iter().any(|(known, _)| *known == path) {

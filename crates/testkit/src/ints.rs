@@ -30,12 +30,12 @@ pub fn read(c: &dyn Container, dataset: Token) -> Result<Vec<i32>> {
     Ok(into.as_chunks::<4>().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect())
 }
 
-/// Returns what is wrong with what is stored, a line each.
+/// Verifies the storage of a container and returns its problems, one line each.
 pub fn problems(c: &dyn Container) -> Result<Vec<String>> {
     c.storage_check().map(lines)
 }
 
-/// Returns the same, repaired.
+/// Repairs the storage of a container and returns its problems, one line each.
 pub fn repair(c: &dyn Container) -> Result<Vec<String>> {
     c.storage_repair().map(lines)
 }

@@ -20,7 +20,7 @@ pub fn mpirun(processes: usize, outlives: bool) -> Option<Command> {
     mpirun_of("mpirun", processes, outlives)
 }
 
-/// Returns the same of another launcher: `mpirun.mpich`.
+/// Returns a command as [`mpirun`] does, for another launcher such as `mpirun.mpich`.
 #[track_caller]
 pub fn mpirun_of(launcher: &str, processes: usize, outlives: bool) -> Option<Command> {
     let version =

@@ -1,4 +1,4 @@
-//! What a container holds, as text that can be compared across reopening, copying and connectors.
+//! The content of a container as text that can be compared across reopening, copying and connectors.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! What a stranger can put into a folder: links that lead out of it, FIFOs, and names that change places all the time.
+//! Hostile content of a folder: links that lead out of it, FIFOs, and names that are swapped all the time.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is tested: a way to make containers, by unique names, in one registry.
+//! The subject of a test: it creates containers with unique names, in one registry.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-//! How a container is opened: plain values, and the one way to reach beyond it.
+//! Access properties of a container, and the resolver that opens other files.
 
 use std::sync::Arc;
 
@@ -28,13 +28,13 @@ pub enum Durability {
     None,
 }
 
-/// The behaviour of a write when the buffer of a connector that keeps elements until a flush is full.
+/// What a write does when the buffer of a connector that caches elements until a flush is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum WhenFull {
-    /// Pending elements go to storage, without a commit. Processes that write together cannot choose this.
+    /// It writes pending elements to the storage, without a commit. Processes that write together cannot choose this.
     #[default]
     Flush,
-    /// It fails; the caller flushes.
+    /// It fails with `Limit`, and the caller flushes.
     Fail,
 }
 
@@ -43,12 +43,12 @@ pub enum WhenFull {
 /// The environment variable `HDF5_USE_FILE_LOCKING` (`TRUE` or `1`, `FALSE` or `0`, `BEST_EFFORT`) has the last word, as in libhdf5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Locking {
-    /// Where the file system has locks.
+    /// The file is locked if the file system has locks.
     #[default]
     BestEffort,
-    /// Always: a file system without locks is an error.
+    /// The file is always locked. A file system without locks is an error.
     Required,
-    /// Never.
+    /// The file is never locked.
     Off,
 }
 
@@ -75,25 +75,40 @@ impl LibVersion {
     pub const LATEST: LibVersion = LibVersion::V200;
 }
 
-/// Bytes next to the container: external raw data.
+/// Raw data in a file next to the container (external raw data).
 pub trait RawBytes: Send + Sync {
-    /// Reads at `offset`; what lies past the end reads as zeros.
+    /// Reads bytes from `offset` on. Bytes past the end of the file read as zeros.
+    ///
+    /// # Errors
+    /// Returns the error of reading the file.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<()>;
-    /// Writes at `offset`.
+    /// Writes bytes from `offset` on.
+    ///
+    /// # Errors
+    /// Returns the error of writing the file, and `Denied` if it is open for reading.
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
 }
 
-/// Opens what a container refers to. Without one, nothing beyond the container is opened.
+/// Opens the other files that a container refers to. Without a resolver, a container opens no other file.
 pub trait Resolver: Send + Sync {
-    /// Returns the container called `name`, as a file at `from` calls it: external links and virtual sources.
+    /// Opens the container that an external link or a virtual dataset of the file at `from` calls `name`.
+    ///
+    /// # Errors
+    /// Returns the error of opening it: `NotFound` if there is none, and `Denied` if the resolver does not allow it.
     fn container(&self, name: &str, from: &str) -> Result<Arc<dyn Container>>;
-    /// Returns the same to change it, for elements that go there through a virtual dataset. Who asks keeps it open, commits it
-    /// and closes it. A resolver that only reads refuses.
+    /// Opens the container that a virtual dataset of the file at `from` calls `name`, to write its elements. The
+    /// caller keeps it open, commits it and closes it.
+    ///
+    /// # Errors
+    /// Returns `Denied` if the resolver only opens files for reading, which is the default.
     fn container_for_writing(&self, name: &str, from: &str) -> Result<Arc<dyn Container>> {
         let error = Error::denied("open other file to write").with("file", name).with("from", from);
         Err(error.with("problem", "files next to this one are only read"))
     }
-    /// Returns the file called `name`: external raw data.
+    /// Opens the file with external raw data that the file at `from` calls `name`.
+    ///
+    /// # Errors
+    /// Returns the error of opening it: `NotFound` if there is none, and `Denied` if the resolver does not allow it.
     fn bytes(&self, name: &str, from: &str) -> Result<Arc<dyn RawBytes>>;
 }
 
@@ -118,7 +133,7 @@ pub struct FilePlacement {
 }
 
 impl Default for FilePlacement {
-    /// Whatever is free.
+    /// Space starts anywhere, and no block is set aside for metadata.
     fn default() -> Self {
         FilePlacement { alignment_threshold: 1, alignment: 1, metadata_block_bytes: 0 }
     }
@@ -129,9 +144,9 @@ impl Default for FilePlacement {
 pub struct PageBuffer {
     /// Bytes, rounded down to whole pages, at least one. 0 is no buffer.
     pub bytes: u64,
-    /// Percentage of the pages that is kept for metadata, at least.
+    /// Percentage of the pages that is reserved for metadata, at least.
     pub metadata_percent_min: u32,
-    /// Percentage of the pages that is kept for raw data, at least.
+    /// Percentage of the pages that is reserved for raw data, at least.
     pub raw_percent_min: u32,
 }
 
@@ -182,9 +197,9 @@ pub struct FileAccess {
     pub version_low: LibVersion,
     /// Newest generation whose structures are written; what needs newer ones is refused. `None` is any.
     pub version_high: Option<LibVersion>,
-    /// Bytes of decoded chunks kept for each container; `None` is the connector's default.
+    /// Bytes of decoded chunks that are cached for each container; `None` is the connector's default.
     pub chunk_cache_bytes: Option<u64>,
-    /// Bytes of metadata kept in memory for each container; `None` is 64 MiB.
+    /// Bytes of metadata that are cached for each container; `None` is 64 MiB.
     pub metadata_cache_bytes: Option<u64>,
     /// A log of the metadata cache; `None` is none.
     pub metadata_cache_log: Option<MetadataCacheLog>,
@@ -197,7 +212,7 @@ pub struct FileAccess {
     pub placement: FilePlacement,
     /// The guarantee of a commit.
     pub durability: Durability,
-    /// How far virtual datasets reach.
+    /// How virtual datasets with unlimited mappings are extended.
     pub virtual_view: VirtualView,
     /// Whether the file is locked while it is open.
     pub locking: Locking,

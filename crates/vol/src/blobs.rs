@@ -3,7 +3,8 @@
 use model::budget::{self, Budget, Charge};
 use model::{Error, Result};
 
-/// Blobs fetched together: one buffer, and where each ends. Their memory is charged to an account.
+/// Blobs that were fetched together: one buffer, and the end of each blob in it. Their memory is charged to an
+/// account.
 #[derive(Debug)]
 pub struct Blobs {
     bytes: Vec<u8>,
@@ -11,7 +12,7 @@ pub struct Blobs {
     charge: Charge,
 }
 
-/// Most bytes for which there is space before they are there.
+/// Most bytes that are reserved before there are any.
 const BLOBS_CAPACITY_BYTES: u64 = 1 << 20;
 
 impl Blobs {
@@ -20,7 +21,11 @@ impl Blobs {
         Blobs { bytes: Vec::new(), ends: Vec::new(), charge: budget.empty_charge() }
     }
 
-    /// Returns a list with space for so many of so many bytes together. The bytes are a guess, which a broken file may have made.
+    /// Returns an empty list with capacity for `count` blobs of `bytes` bytes together. The bytes are a guess, which a
+    /// broken file may have made.
+    ///
+    /// # Errors
+    /// Returns `Limit` if the account has not that much left.
     pub fn with_capacity(budget: &Budget, count: usize, bytes: u64) -> Result<Self> {
         let mut blobs = Blobs::new(budget);
         blobs.ends.try_reserve_exact(count).map_err(|_| Error::limit("fetch blobs").with("count", count))?;
@@ -28,11 +33,10 @@ impl Blobs {
         Ok(blobs)
     }
 
-    /// Appends one.
+    /// Appends a blob.
     ///
     /// # Errors
-    ///
-    /// An error of kind `Limit` if all of them together pass what the account has left.
+    /// Returns `Limit` if the blobs together are larger than what the account has left.
     #[inline]
     pub fn push(&mut self, blob: &[u8]) -> Result<()> {
         if blob.len() > self.bytes.capacity() - self.bytes.len() {
@@ -48,33 +52,33 @@ impl Blobs {
         budget::grow(&mut self.bytes, more, Some(&mut self.charge), "values of variable length")
     }
 
-    /// Returns how many there are.
+    /// Returns the number of blobs.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Returns whether there are none.
+    /// Returns whether there are no blobs.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Returns all of them, one after another.
+    /// Returns the bytes of all blobs, one after another.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns [`Blobs::bytes`] without a copy, and what they are charged.
+    /// Returns the bytes of all blobs as [`Blobs::bytes`] does, without a copy, and their charge.
     pub fn into_charged(self) -> (Vec<u8>, Charge) {
         (self.bytes, self.charge)
     }
 
-    /// Returns bytes of each.
+    /// Returns the number of bytes of each blob.
     pub fn lengths(&self) -> impl Iterator<Item = usize> {
         let mut start = 0;
         self.ends.iter().map(move |&end| end - std::mem::replace(&mut start, end))
     }
 
-    /// Returns all of them, in order.
+    /// Returns the blobs, in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| &self.bytes[std::mem::replace(&mut start, end)..end])
@@ -82,7 +86,7 @@ impl Blobs {
 }
 
 impl Default for Blobs {
-    /// None yet, with an account of their own.
+    /// Returns an empty list with an account of its own.
     fn default() -> Self {
         Blobs::new(&Budget::default())
     }

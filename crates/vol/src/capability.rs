@@ -10,7 +10,7 @@ macro_rules! capabilities {
         }
 
         impl Capability {
-            /// Everything that is in the model.
+            /// All capabilities.
             pub const ALL: Capability = Capability { $($field: true),+ };
 
             /// Returns names and values, in a fixed order: for tables.

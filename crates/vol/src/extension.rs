@@ -45,8 +45,8 @@ pub trait Extension {
 /// use hyperslab_vol::{ExtensionInfo, Extension, extension};
 ///
 /// extension! {
-///     /// Returns the state of the targets, as JSON.
-///     pub struct State = "copies.state": Read, () => String;
+///     /// Returns a report about the targets, as JSON.
+///     pub struct TargetReport = "copies.report": Read, () => String;
 ///     /// Removes a target, and returns how many are left.
 ///     pub struct Remove = "copies.remove": Write, String => u64;
 /// }
@@ -99,7 +99,7 @@ pub struct Optional<'a> {
 }
 
 impl<'a> Optional<'a> {
-    /// Returns a call that no one answered yet.
+    /// Returns a call that no extension has answered yet.
     pub fn new(name: &'a str, request: &'a [u8]) -> Self {
         Optional { name, request, answer: None }
     }

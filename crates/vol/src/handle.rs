@@ -15,14 +15,14 @@ use crate::{
     Resolver,
 };
 
-/// Called with the error of a container that could not be closed when its last handle was dropped.
+/// A function that is called with the error of a container that could not be closed when its last handle was dropped.
 pub type CloseErrorHook = Arc<dyn Fn(&Error) + Send + Sync>;
 
 static HOOK: RwLock<Option<CloseErrorHook>> = RwLock::new(None);
 
-/// Sets what is called when a container cannot be closed as its last handle is dropped, for all containers of this process
-/// that were not given a hook of their own ([`FileAccess::close_error_hook`]). `None` removes it. The error also goes to
-/// `tracing`, as an event of level `ERROR`. A caller who wants the error itself calls `close`.
+/// Sets the function that is called when a container cannot be closed as its last handle is dropped, for all
+/// containers of this process without a hook of their own ([`FileAccess::close_error_hook`]). `None` removes it. The
+/// error also goes to `tracing`, as an event of level `ERROR`. A caller who wants the error itself calls `close`.
 pub fn set_close_error_hook(hook: Option<CloseErrorHook>) {
     *HOOK.write() = hook;
 }
@@ -59,7 +59,7 @@ pub fn close_on_drop(
     handle(container, location, access, &LinkClasses::default())
 }
 
-/// Like [`close_on_drop`], with classes of user-defined links.
+/// Returns `container` in a handle, as [`close_on_drop`] does, with classes of user-defined links.
 pub(crate) fn handle(
     container: Arc<dyn Container>,
     location: &str,
@@ -133,7 +133,7 @@ impl Handle {
         self.process != system::process::id()
     }
 
-    /// Leaves the container to the process that opened it: not even a lock or a consistency flag is the child's to change.
+    /// Leaves the container to the process that opened it: a child must not change even a lock or a consistency flag.
     fn leave_open(&self) {
         std::mem::forget(self.inner.clone());
     }
@@ -156,7 +156,7 @@ impl Handle {
         }
     }
 
-    /// Why a handle that is dropped may not commit.
+    /// Returns an error if a handle that is dropped must not commit.
     fn check_may_commit(&self) -> Result<()> {
         self.check_interrupted("commit")?;
         match system::thread::panicking() {
@@ -172,7 +172,7 @@ impl Handle {
         self.link_classes.follow(LinkContext { container: self, location, resolver }, op)
     }
 
-    /// Begins writes that wait, for who may change something.
+    /// Begins writes that wait, unless this process was forked from the one that opened the container.
     pub(crate) fn open_posting<'c, 'b: 'c>(&'c self) -> Option<Box<dyn Posting<'b> + 'c>> {
         if self.generation != system::process::generation() {
             return None;
@@ -182,7 +182,7 @@ impl Handle {
         Some(posting)
     }
 
-    /// Returns the pipeline, for who may change something with it.
+    /// Returns the pipeline, unless this process was forked from the one that opened the container.
     pub(crate) fn open_pipeline(&self) -> Option<&dyn Pipeline> {
         if self.generation != system::process::generation() {
             return None;
@@ -203,7 +203,7 @@ impl Handle {
     }
 }
 
-/// A child that was forked reads what its parent opened, and changes nothing of it.
+/// Returns the error of a change in a process that was forked from the one that opened the container.
 fn other_process(operation: &str) -> Error {
     Error::invalid(operation).with(
         "problem",
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
     use crate::Durability;
 
-    /// Notes what is asked of it; it can fail to close, and panic in a change.
+    /// Records the calls it receives. It can fail to close, and panic in a change.
     #[derive(Default)]
     struct Noted {
         calls: Mutex<Vec<&'static str>>,
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_close_that_fails_is_told() {
+    fn a_close_that_fails_is_reported() {
         let (_, handle, errors) = handle(true);
         drop(handle);
         let errors = errors.lock();

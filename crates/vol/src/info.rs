@@ -8,7 +8,7 @@ use model::{CharacterSet, Dataspace, Datatype, ObjectKind, Token};
 
 use crate::Capability;
 
-/// An open container.
+/// The info of an open container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerInfo {
     /// The connector that stores it (the innermost, under layers).
@@ -31,7 +31,7 @@ pub struct ContainerInfo {
     pub warnings: Vec<String>,
 }
 
-/// Seconds since 1970, where they are kept.
+/// Times of an object, in seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Times {
     /// Last access.
@@ -44,7 +44,7 @@ pub struct Times {
     pub birth: u32,
 }
 
-/// Any object.
+/// The info that every object has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectInfo {
     /// Its identity.
@@ -55,7 +55,7 @@ pub struct ObjectInfo {
     pub references: u32,
     /// Attributes.
     pub attributes: u64,
-    /// Times, where they are kept.
+    /// Times, if the object has them.
     pub times: Option<Times>,
     /// Creation properties that every object has.
     pub create: ObjectCreate,
@@ -63,7 +63,7 @@ pub struct ObjectInfo {
     pub comment: Option<String>,
 }
 
-/// A group.
+/// The info of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupInfo {
     /// Links in it.
@@ -74,18 +74,18 @@ pub struct GroupInfo {
     pub create: GroupCreate,
 }
 
-/// How much of a dataset's storage is there.
+/// How much of a dataset's storage is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allocation {
-    /// None.
+    /// Nothing is allocated.
     None,
-    /// Some chunks.
+    /// Some chunks are allocated.
     Part,
-    /// All.
+    /// Everything is allocated.
     Full,
 }
 
-/// A dataset.
+/// The info of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetInfo {
     /// Type, in the file datatype.
@@ -98,12 +98,12 @@ pub struct DatasetInfo {
     pub create: DatasetCreate,
 }
 
-/// A dataset's storage. Apart from [`DatasetInfo`] because it may cost a walk over all chunks.
+/// The storage of a dataset. It is apart from [`DatasetInfo`] because it may take a walk over all chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StorageInfo {
     /// Bytes in storage.
     pub bytes: u64,
-    /// How much of it is there.
+    /// How much of the storage is allocated.
     pub allocation: Allocation,
     /// Where its bytes start in the container's file, if they are in one piece.
     pub offset: Option<u64>,
@@ -127,7 +127,7 @@ pub struct StoredBlock {
     pub shape: Vec<u64>,
 }
 
-/// How a cache of decoded chunks did.
+/// Statistics of a cache of decoded chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ChunkCacheInfo {
     /// Chunks that were found in the cache.
@@ -164,29 +164,29 @@ pub struct Placement {
     pub element_bytes: u32,
     /// An element that was never written; `None` is all zeros.
     pub fill: Option<Vec<u8>>,
-    /// Where in the file.
+    /// The position of the elements in the file.
     pub parts: PlacementParts,
 }
 
-/// The pieces that elements lie in.
+/// The contiguous ranges of a file that hold elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlacementParts {
-    /// All in one, in C order; nowhere yet where there is no offset.
+    /// One range with all elements, in C order.
     Contiguous {
-        /// Of the first element.
+        /// The offset of the first element; `None` if no space is allocated yet.
         offset: Option<u64>,
     },
-    /// In chunks.
+    /// One range for each chunk.
     Chunks {
         /// Elements of a chunk, in each dimension.
         shape: Vec<u64>,
-        /// Of the chunks that the selection touches, in the order of `algorithms::placement::chunks`; nothing where one is not
-        /// stored yet.
+        /// Offsets of the chunks that the selection touches, in the order of `algorithms::placement::chunks`; `None`
+        /// for a chunk that is not stored yet.
         offsets: Vec<Option<u64>>,
     },
 }
 
-/// An attribute.
+/// The info of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttributeInfo {
     /// Name.
@@ -203,7 +203,7 @@ pub struct AttributeInfo {
     pub space: Dataspace,
 }
 
-/// A map.
+/// The info of a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MapInfo {
     /// Type of keys.
@@ -214,7 +214,7 @@ pub struct MapInfo {
     pub count: u64,
 }
 
-/// A chunk as it is stored.
+/// A chunk as it is stored, after its filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkInfo {
     /// First element, in each dimension.
@@ -223,7 +223,7 @@ pub struct ChunkInfo {
     pub filter_mask: u32,
     /// Bytes in storage.
     pub bytes: u64,
-    /// Where in the container's file.
+    /// The address of the chunk in the container's file.
     pub address: Option<u64>,
 }
 
@@ -236,19 +236,19 @@ pub struct Page<T> {
     pub more: bool,
 }
 
-/// Where a path led.
+/// The end of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
     /// An object of this container.
     Object(Token),
-    /// Out of it: the caller goes on there.
+    /// An object of another container, where the caller continues.
     External {
         /// The other container.
         file: String,
         /// The rest of the path, in it.
         path: String,
     },
-    /// A user-defined link: the caller knows the class, or no one does.
+    /// An object behind a user-defined link, whose class the caller must know.
     User {
         /// Class number.
         class: u8,

@@ -1,8 +1,10 @@
 //! The Virtual Object Layer: the contract between the HDF5 data model and anything that stores it.
 //!
-//! A [`Connector`] makes and opens containers; a [`Container`] is one open file, and every operation on its
-//! objects is a method that takes a [`Token`]. A [`Layer`] forwards all of them and changes what it likes.
+//! A [`Connector`] creates and opens containers; a [`Container`] is one open file, and every operation on its objects is a
+//! method that takes a [`Token`]. A [`Layer`] wraps a container: it forwards operations to it, and implements some itself.
 //! The [`Registry`] finds connectors, layers, virtual file drivers, filters, conversions and classes of links.
+
+#![warn(clippy::missing_errors_doc)]
 
 mod access;
 mod blobs;

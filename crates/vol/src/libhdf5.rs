@@ -1,13 +1,13 @@
-//! Connectors as libhdf5 names them: `HDF5_VOL_CONNECTOR` holds a name or a number, then what lies under it.
+//! Connectors as libhdf5 names them: `HDF5_VOL_CONNECTOR` holds a name or a number, and then the connector under it.
 //!
-//! `stats under_vol=0;under_info={}` is a layer over the native connector. What stands in `under_info`'s braces is read
-//! in the same way again. Other settings are parameters of the connector, as they would stand in the braces of a stack.
+//! `stats under_vol=0;under_info={}` is a layer over the native connector. The text in `under_info`'s braces is read
+//! in the same way. Other settings are parameters of the connector, as they would stand in the braces of a stack.
 
 use model::{Error, Result};
 
 use crate::Registry;
 
-/// Layers, and the connector under them, where one is named.
+/// Layers, and the connector under them if one is named.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VolSetting {
     /// Layers, outermost first, in the syntax of [`crate::Stack`].
@@ -16,7 +16,11 @@ pub struct VolSetting {
     pub connector: Option<String>,
 }
 
-/// Returns what libhdf5's syntax says, for connectors and layers that `registry` knows.
+/// Parses libhdf5's syntax, for connectors and layers that `registry` knows.
+///
+/// # Errors
+/// Returns `Invalid` if the text does not have this syntax, and `NotFound` or `Unsupported` if a connector or layer is
+/// not registered.
 pub fn parse(text: &str, registry: &Registry) -> Result<VolSetting> {
     let mut layers = Vec::new();
     let (mut name, mut settings) = split_name(text);
@@ -70,7 +74,7 @@ fn inside_braces(text: &str) -> &str {
     text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text).trim()
 }
 
-/// `key=value` parts between semicolons that stand in no braces.
+/// Splits settings into `key=value` parts at semicolons outside of braces.
 fn split_settings(text: &str) -> Result<Vec<(&str, &str)>> {
     let bad = |part: &str| {
         Error::invalid("read connector").with("problem", "key=value is expected").with("found", part)
@@ -191,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_or_broken_is_told() {
+    fn what_is_unknown_or_broken_is_reported() {
         for text in ["", "nothing", "stats under_vol=9", "stats under_vol", "stats x={", "77 under_vol=0"] {
             assert!(parse(text, &registry()).is_err(), "{text}");
         }

@@ -63,7 +63,7 @@ pub trait LinkClass: Send + Sync {
     /// Returns the number of the class: [`LINK_CLASS_MIN`] to 255.
     fn class(&self) -> u8;
 
-    /// Returns the name of the class, for people.
+    /// Returns the name of the class, for messages.
     fn name(&self) -> &str;
 
     /// Returns the destination of a link.
@@ -83,7 +83,7 @@ impl std::fmt::Debug for LinkClasses {
     }
 }
 
-/// Where the caller of [`LinkClasses::follow`] is.
+/// The position of the caller of [`LinkClasses::follow`].
 #[derive(Clone, Copy)]
 pub struct LinkContext<'a> {
     /// The container whose path is followed.
@@ -100,7 +100,7 @@ impl std::fmt::Debug for LinkContext<'_> {
     }
 }
 
-/// Where a path goes on behind a user-defined link.
+/// The continuation of a path behind a user-defined link.
 #[derive(Debug)]
 pub struct FollowedLink {
     /// The other container that the link led to, and where it is.

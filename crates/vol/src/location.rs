@@ -2,19 +2,20 @@
 
 use model::{Error, Result};
 
-/// `file.h5`, `log:run.h5`, `object+rados:pool/container`, `h5s://host:port/name`, `h5s+direct://host:port/name`.
+/// A location: `file.h5`, `log:run.h5`, `object+rados:pool/container`, `h5s://host:port/name`,
+/// `h5s+direct://host:port/name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// The connector, where one is named.
+    /// The connector, if the location names one.
     pub connector: Option<String>,
-    /// The inner engine it (`rados` in `object+rados:`).
+    /// The storage engine of the connector (`rados` in `object+rados:`), if the location names one.
     pub engine: Option<String>,
-    /// The rest, in the connector's own terms.
+    /// The rest of the location, in the connector's own terms.
     pub path: String,
 }
 
 impl Location {
-    /// Reads a location. A prefix is a connector's name of two letters or more, so `C:\x` stays a path.
+    /// Parses a location. A prefix is a connector's name of two letters or more, so `C:\x` stays a path.
     pub fn parse(text: &str) -> Location {
         for (prefix, engine) in [("h5s://", None), ("h5s+direct://", Some("direct"))] {
             if let Some(rest) = text.strip_prefix(prefix) {
@@ -77,19 +78,25 @@ impl Parameters {
         self.0.iter().filter(move |(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the value of `key` as `T`, or `default` where it is not given.
+    /// Returns the value of `key` as `T`, or `default` if the key is not given.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the value cannot be parsed.
     pub fn parsed<T: std::str::FromStr>(&self, key: &str, default: T) -> Result<T> {
         let Some(text) = self.get(key) else { return Ok(default) };
         let wrong = |_| Error::invalid("read parameter").with("parameter", key).with("value", text);
         text.parse().map_err(wrong)
     }
 
-    /// Keys and values, in their order.
+    /// Returns the keys and values, in their order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// Returns an error where a key is given that is none of `known`.
+    /// Checks that no other keys than `known` are given.
+    ///
+    /// # Errors
+    /// Returns `Invalid`, with the names of the unknown and the known keys.
     pub fn only(&self, known: &[&str]) -> Result<()> {
         let Some((key, _)) = self.0.iter().find(|(k, _)| !known.contains(&k.as_str())) else { return Ok(()) };
         Err(Error::invalid("read parameters").with("unknown", key).with("known", known.join(", ")))
@@ -101,7 +108,10 @@ impl Parameters {
 pub struct Stack(pub Vec<StackEntry>);
 
 impl Stack {
-    /// Reads a stack; an error says at which character it stopped making sense.
+    /// Parses a stack.
+    ///
+    /// # Errors
+    /// Returns `Invalid` with the number of the character at which the text stops making sense.
     pub fn parse(text: &str) -> Result<Stack> {
         let mut entries = Vec::new();
         let mut at = 0;
@@ -119,7 +129,7 @@ fn bad(problem: &str, at: usize) -> Error {
     Error::invalid("read stack").with("problem", problem).with("character", at + 1)
 }
 
-/// `text` between the `separator`s that stand in no braces; `begin` is where it stands in the whole.
+/// Splits `text` at `separator`s outside of braces; `begin` is the position of `text` in the whole stack.
 fn split_outside_braces(text: &str, separator: char, begin: usize) -> Result<Vec<&str>> {
     let (mut depth, mut start, mut parts) = (0usize, 0, Vec::new());
     for (at, c) in text.char_indices() {

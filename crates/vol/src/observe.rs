@@ -1,4 +1,4 @@
-//! A base for layers that do the same around every operation: they count, time, print or refuse it.
+//! A base for layers that do the same around every operation, for example count, time, print or refuse it.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::{
 /// One operation of a container, as an observer sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// Which.
+    /// The operation.
     pub operation: Operation,
-    /// The object it is about: the first that the arguments name, or the one that was made.
+    /// The object that the operation is about: the first one that the arguments name, or the one that was created.
     pub object: Option<Token>,
     /// Bytes of elements, values, chunks and blobs: those that are given, and at the end also those that came back.
     pub bytes: u64,
@@ -29,24 +29,30 @@ pub trait Observer: Send + Sync {
     /// The state of a call between its begin and its end.
     type Begun;
 
-    /// Before a call; an error refuses it.
+    /// Is called before an operation, and may refuse it.
+    ///
+    /// # Errors
+    /// Returns the error that the caller gets instead of the operation's result.
     fn begin(&self, call: &Call) -> Result<Self::Begun>;
 
-    /// After a call that was not refused; an error here fails a call that went well.
+    /// Is called after an operation that was not refused.
+    ///
+    /// # Errors
+    /// Returns an error to fail an operation that succeeded.
     fn end(&self, call: &Call, begun: Self::Begun, error: Option<&Error>) -> Result<()>;
 
-    /// Returns the info of the container about itself.
+    /// Returns the info that the container gives of itself.
     fn describe(&self, info: Arc<ContainerInfo>) -> Arc<ContainerInfo> {
         info
     }
 
-    /// Answers optional operations of the layer's own; `None` goes to the inner container.
+    /// Answers optional operations of the layer itself, or returns `None` for those that go to the inner container.
     fn optional(&self, name: &str, request: &[u8]) -> Option<Result<Vec<u8>>> {
         let _ = (name, request);
         None
     }
 
-    /// Returns what starts operations in the background; `None` where the observer must see each of them.
+    /// Returns the pipeline that starts operations in the background, or `None` if the observer must see each of them.
     fn pipeline(&self) -> Option<&dyn Pipeline> {
         None
     }
@@ -65,7 +71,7 @@ impl<O> std::fmt::Debug for Observed<O> {
 }
 
 impl<O: Observer> Observed<O> {
-    /// Returns `inner`, seen by `observer`.
+    /// Returns `inner` with its operations observed by `observer`.
     pub fn new(inner: Arc<dyn Container>, observer: O) -> Self {
         Observed { inner, observer }
     }
@@ -76,7 +82,7 @@ impl<O: Observer> Observed<O> {
     }
 }
 
-/// The inner container, with what the observer answers itself.
+/// The inner container, and the answers of the observer.
 pub(crate) struct InnerContainer<'a, O>(&'a Observed<O>);
 
 impl<O: Observer> Layer for InnerContainer<'_, O> {
@@ -134,7 +140,8 @@ macro_rules! observed {
 pub(crate) use observed;
 
 impl<O: Observer> Observed<O> {
-    /// Returns one call with the observer around it; `run` gives the answer and the bytes that came back in an argument.
+    /// Runs one call with the observer around it; `run` returns the answer, and the bytes that came back in an
+    /// argument.
     #[inline]
     pub(crate) fn watch<R: ObservedValue>(
         &self,
@@ -163,7 +170,7 @@ pub(crate) trait ObservedValue {
         None
     }
 
-    /// Returns the object that an answer made.
+    /// Returns the object that an answer names as created.
     fn seen_made(&self) -> Option<Token> {
         None
     }
@@ -179,7 +186,7 @@ pub(crate) trait ObservedValue {
     }
 }
 
-/// Types that tell nothing.
+/// Types without objects and bytes.
 macro_rules! seen_silent {
     ($($ty:ty),* $(,)?) => { $( impl ObservedValue for $ty {} )* };
 }

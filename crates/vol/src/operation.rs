@@ -1,5 +1,5 @@
 //! The operations of a container as values. A number never changes its meaning; a new operation gets a new one.
-//! The table in `container.rs` names each of them in what is generated from it, so none can be left out here.
+//! The code that is generated from the table in `container.rs` names each of them, so none can be missing here.
 
 use crate::Access;
 
@@ -118,7 +118,8 @@ impl Operation {
         self as u32
     }
 
-    /// Returns whether it changes what is stored. `optional` does not say, and counts as not; the size of a cache is not stored.
+    /// Returns whether the operation changes what is stored. `optional` counts as one that does not, because its name
+    /// decides. The size of a cache is not stored.
     #[inline]
     pub const fn changes(self) -> bool {
         matches!(self.access(), Access::Write)

@@ -1,4 +1,4 @@
-//! Arguments of operations: one struct each, so that nothing is swapped and fields can be added.
+//! Arguments of operations: one struct each, so that arguments cannot be swapped and fields can be added.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use model::{CharacterSet, Dataspace, Datatype, Index, LinkTarget, Order, Selecti
 
 use crate::{Container, FileAccess, Parameters, Registry};
 
-/// Creates a container.
+/// Arguments of [`Connector::create`](crate::Connector::create).
 #[derive(Debug, Clone)]
 pub struct ContainerCreate<'a> {
     /// The path part of the location.
@@ -18,9 +18,9 @@ pub struct ContainerCreate<'a> {
     pub create: &'a FileCreate,
     /// Access properties.
     pub access: &'a FileAccess,
-    /// Replace what is there.
+    /// Whether an existing container is replaced.
     pub truncate: bool,
-    /// Creates the inner container, for connectors that store theirs inside another one.
+    /// The registry that creates inner containers, for connectors that store theirs inside another one.
     pub registry: &'a Registry,
 }
 
@@ -31,7 +31,7 @@ impl<'a> ContainerCreate<'a> {
     }
 }
 
-/// Opens a container.
+/// Arguments of [`Connector::open`](crate::Connector::open).
 #[derive(Debug, Clone)]
 pub struct ContainerOpen<'a> {
     /// The path part of the location.
@@ -40,7 +40,7 @@ pub struct ContainerOpen<'a> {
     pub engine: Option<&'a str>,
     /// Access properties.
     pub access: &'a FileAccess,
-    /// Opens the inner container, for connectors that store theirs inside another one.
+    /// The registry that opens inner containers, for connectors that store theirs inside another one.
     pub registry: &'a Registry,
 }
 
@@ -51,39 +51,41 @@ impl<'a> ContainerOpen<'a> {
     }
 }
 
-/// Puts a layer over a container that was just made or opened.
+/// Arguments of [`LayerFactory::wrap`](crate::LayerFactory::wrap), which puts a layer over a container that was just
+/// created or opened.
 #[derive(Debug, Clone)]
 pub struct Wrap<'a> {
     /// The inner container.
     pub inner: Arc<dyn Container>,
-    /// Where it is, as the caller wrote it.
+    /// The location of the container, as the caller wrote it.
     pub location: &'a str,
     /// The parameters in the layer's braces.
     pub parameters: &'a Parameters,
-    /// How the container was made; `None` where it was opened.
+    /// How the container was created, or `None` if it was opened.
     pub made: Option<CreateInfo<'a>>,
     /// Access properties.
     pub access: &'a FileAccess,
-    /// Creates and opens other containers.
+    /// The registry that creates and opens other containers.
     pub registry: &'a Registry,
 }
 
-/// Asks whether a layer can be put over a container that is about to be made or opened. Fields are those of [`Wrap`].
+/// Arguments of [`LayerFactory::check`](crate::LayerFactory::check), for a container that is about to be created or
+/// opened. Fields are those of [`Wrap`].
 #[derive(Debug, Clone, Copy)]
 pub struct WrapCheck<'a> {
-    /// Where the container will be, as the caller wrote it.
+    /// The location of the container, as the caller wrote it.
     pub location: &'a str,
     /// The parameters in the layer's braces.
     pub parameters: &'a Parameters,
-    /// How the container will be made; `None` where it is opened.
+    /// How the container will be created, or `None` if it will be opened.
     pub made: Option<CreateInfo<'a>>,
     /// Access properties.
     pub access: &'a FileAccess,
-    /// Creates and opens other containers.
+    /// The registry that creates and opens other containers.
     pub registry: &'a Registry,
 }
 
-/// How a container was made.
+/// How a container is created.
 #[derive(Debug, Clone, Copy)]
 pub struct CreateInfo<'a> {
     /// Creation properties.
@@ -92,7 +94,7 @@ pub struct CreateInfo<'a> {
     pub truncate: bool,
 }
 
-/// Where a new link goes.
+/// The group and the name of a new link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkLocation {
     /// The group.
@@ -104,7 +106,7 @@ pub struct LinkLocation {
 }
 
 impl LinkLocation {
-    /// Returns a name in a group.
+    /// Returns the location of a link named `name` in a group, with a name in UTF-8.
     pub fn new(group: Token, name: impl Into<String>) -> Self {
         let name = name.into();
         let charset = if name.is_ascii() { CharacterSet::Ascii } else { CharacterSet::Utf8 };
@@ -112,19 +114,19 @@ impl LinkLocation {
     }
 }
 
-/// Creates a group; without a place it is anonymous.
+/// Creates a group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OpGroupCreate {
-    /// Where it is linked.
+    /// The link to the group; `None` creates an anonymous one.
     pub place: Option<LinkLocation>,
     /// Creation properties.
     pub create: GroupCreate,
 }
 
-/// Creates a dataset; without a place it is anonymous.
+/// Creates a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpDatasetCreate {
-    /// Where it is linked.
+    /// The link to the dataset; `None` creates an anonymous one.
     pub place: Option<LinkLocation>,
     /// Type, in any form: the container gives its descriptors their sizes.
     pub datatype: Datatype,
@@ -136,10 +138,10 @@ pub struct OpDatasetCreate {
     pub create: DatasetCreate,
 }
 
-/// Commits a datatype; without a place it is anonymous.
+/// Commits a datatype.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpDatatypeCommit {
-    /// Where it is linked.
+    /// The link to the datatype; `None` creates an anonymous one.
     pub place: Option<LinkLocation>,
     /// The type.
     pub datatype: Datatype,
@@ -147,10 +149,10 @@ pub struct OpDatatypeCommit {
     pub create: ObjectCreate,
 }
 
-/// Creates a map; without a place it is anonymous.
+/// Creates a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpMapCreate {
-    /// Where it is linked.
+    /// The link to the map; `None` creates an anonymous one.
     pub place: Option<LinkLocation>,
     /// Type of keys. Neither references nor nested variable-length values.
     pub key: Datatype,
@@ -178,7 +180,7 @@ pub struct OpLinkMove {
     pub name: String,
     /// Where it goes.
     pub to: LinkLocation,
-    /// Leave the old link too.
+    /// Whether the old link stays.
     pub copy: bool,
 }
 
@@ -240,7 +242,7 @@ pub struct OpRead<'a> {
     pub into: &'a mut [u8],
 }
 
-/// Asks where elements lie.
+/// Asks for the position of elements in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpPlacement {
     /// The dataset.
@@ -271,26 +273,26 @@ pub struct OpObjectCopy {
     pub options: CopyOptions,
 }
 
-/// How objects are copied (`H5Pset_copy_object`), inside a container or to another one. By default a copy is deep, and links
-/// stay links.
+/// Options for copying objects (`H5Pset_copy_object`), inside a container or to another one. By default a copy is
+/// deep, and links stay links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CopyOptions {
-    /// Only the first level of a group.
+    /// Whether only the first level of a group is copied.
     pub shallow: bool,
-    /// Copy what soft links point to, instead of the links.
+    /// Whether the targets of soft links are copied, instead of the links.
     pub expand_soft_links: bool,
-    /// Copy what external links point to, instead of the links. It needs a resolver.
+    /// Whether the targets of external links are copied, instead of the links. This needs a resolver.
     pub expand_external_links: bool,
-    /// Copy what references point to.
+    /// Whether the targets of references are copied.
     pub expand_references: bool,
-    /// Leave attributes behind.
+    /// Whether attributes are not copied.
     pub without_attributes: bool,
-    /// Share equal committed datatypes that are there already.
+    /// Whether the copy shares committed datatypes of the target that are equal to its own.
     pub merge_committed_types: bool,
 }
 
 impl OpObjectCopy {
-    /// Returns a copy with default options.
+    /// Returns the arguments of a copy with default options.
     pub fn new(object: Token, place: LinkLocation) -> Self {
         OpObjectCopy { object, place, options: CopyOptions::default() }
     }

@@ -1,8 +1,8 @@
 //! Containers that several processes have open together.
 //!
-//! One process leads: it alone changes the structure. The others follow: they see the same container through what the
-//! leader tells them, and write elements where the storage has space for them. A connector that can do so says so
-//! with [`Connector::replicas`](crate::Connector::replicas); `parallel` makes one container of the replicas of all
+//! One process leads: it alone changes the structure. The others follow: they see the same container through changes that
+//! the leader sends them, and write elements where the storage has space for them. A connector that supports this
+//! implements [`Connector::replicas`](crate::Connector::replicas); `parallel` makes one container of the replicas of all
 //! processes.
 
 use std::ops::Range;
@@ -38,7 +38,7 @@ impl Transfer {
     }
 }
 
-/// Which way elements go.
+/// The direction of a transfer of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the container.
@@ -51,14 +51,23 @@ pub enum Direction {
 /// its own. An error of one is an error of all.
 pub trait Collective: Send + Sync {
     /// Reads elements, as [`Container::dataset_read`] does.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Container::dataset_read`] in any process.
     fn read_all(&self, reads: &mut [OpRead<'_>]) -> Result<()>;
 
     /// Writes elements, as [`Container::dataset_write`] does. Where selections of several processes overlap, the
     /// elements are those of any of them.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Container::dataset_write`] in any process.
     fn write_all(&self, writes: &[OpWrite<'_>]) -> Result<()>;
 
     /// Writes elements with values of variable length or references, in the memory datatype of the dataset's type;
     /// `heap` has the values.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Container::dataset_write`] and of converting and storing the values in any process.
     fn write_values_all(
         &self,
         dataset: Token,
@@ -67,8 +76,8 @@ pub trait Collective: Send + Sync {
         heap: &Heap,
     ) -> Result<()>;
 
-    /// Says that this process cannot take part in a transfer of a dataset that the others make: all of them get the
-    /// error, instead of waiting. Returns the error that they get.
+    /// Tells the other processes that this one cannot take part in a transfer of a dataset: all of them get an error,
+    /// instead of waiting. Returns the error that they get.
     fn refuse(&self, direction: Direction, dataset: Token, error: Error) -> Error;
 }
 
@@ -106,10 +115,10 @@ impl ChunkGrid {
     }
 }
 
-/// Bytes of a file that only the leader may write, because a commit has others there.
+/// Bytes of a file that only the leader may write, because the last commit uses them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderBytes {
-    /// Where in the file.
+    /// The address in the file.
     pub at: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -117,113 +126,176 @@ pub struct LeaderBytes {
 
 /// Creates and opens the containers of processes that have one open together.
 pub trait Replicas: Send + Sync {
-    /// Creates a container, as its leader.
+    /// Creates a container, in the process that leads.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Connector::create`](crate::Connector::create), and `Unsupported` for a file that
+    /// several processes cannot write.
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Replica>>;
 
-    /// Opens a container for writing, as its leader.
+    /// Opens a container for writing, in the process that leads.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Connector::open`](crate::Connector::open), and `Unsupported` for a file that several
+    /// processes cannot write.
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Replica>>;
 
     /// Opens a container that another process leads; `changes` is what its [`Replica::changes`] returned first.
+    ///
+    /// # Errors
+    /// Returns the error of opening the file, and `Corrupt` if `changes` cannot be decoded.
     fn follow(&self, op: &ContainerOpen<'_>, changes: &[u8]) -> Result<Arc<dyn Replica>>;
 }
 
-/// The container of one process among several. No one changes or reads it while its structure changes: the caller
-/// sees to that.
+/// The container of one process among several. The caller makes sure that no one changes or reads it while its
+/// structure changes.
 pub trait Replica: Send + Sync {
     /// Returns the container as this process sees it. That of a follower can only be read.
     fn container(&self) -> &Arc<dyn Container>;
 
-    /// Returns what followers must know of all changes since the last call. Everything else is in storage. Only the
-    /// leader can say.
+    /// Returns, as bytes, the changes since the last call that followers cannot read from the storage. Only the leader
+    /// may call it.
+    ///
+    /// # Errors
+    /// Returns `Invalid` in a follower, and otherwise the error of the container.
     fn changes(&self) -> Result<Vec<u8>>;
 
-    /// Returns what followers must know to use a dataset that was just made with a link to it, or `None` if they need all
-    /// [`changes`](Replica::changes). That is less to say: followers add the link themselves when they look for it
-    /// ([`link_new`](Replica::link_new)), and the next `changes` have it. Only the leader can say.
+    /// Returns, as bytes, the description of a dataset that was just created with a link to it, or `None` if followers
+    /// need all [`changes`](Replica::changes). The description is shorter: followers add the link themselves when they
+    /// look for it ([`link_new`](Replica::link_new)), and the next `changes` include it. Only the leader may call it.
+    ///
+    /// # Errors
+    /// Returns `Invalid` in a follower, and otherwise the error of the container.
     fn changes_of_new(&self, dataset: Token) -> Result<Option<Vec<u8>>>;
 
-    /// Takes what the leader's `changes` returned. Only followers do.
+    /// Applies the leader's `changes`. Only followers call it.
+    ///
+    /// # Errors
+    /// Returns `Corrupt` if the bytes cannot be decoded, and otherwise the error of the storage.
     fn apply(&self, changes: &[u8]) -> Result<()>;
 
-    /// Takes what the leader's [`changes_of_new`](Replica::changes_of_new) returned of a dataset with a link at `place`.
-    /// Followers do, and the leader after it told them.
+    /// Applies the leader's [`changes_of_new`](Replica::changes_of_new) for a dataset with a link at `place`.
+    /// Followers call it, and the leader after it sent them.
+    ///
+    /// # Errors
+    /// Returns `Corrupt` if the bytes cannot be decoded.
     fn apply_new(&self, _changes: &[u8], _place: &LinkLocation, _dataset: Token) -> Result<()> {
         Ok(())
     }
 
-    /// Returns whether links to datasets that were made lately are missing in what this process sees.
+    /// Returns whether this process does not yet see links to datasets that were created recently.
     fn lacks_links(&self) -> bool {
         false
     }
 
-    /// Returns whether this is a dataset that was made lately, which the leader told of by itself.
+    /// Returns whether this is a dataset that was created recently, whose description the leader sent alone.
     fn is_unlinked(&self, _dataset: Token) -> bool {
         false
     }
 
     /// Adds the links that [are missing](Replica::lacks_links), for this process alone.
+    ///
+    /// # Errors
+    /// Returns the error of changing the group.
     fn link_new(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Returns where elements lie.
+    /// Returns where elements lie in the file.
     ///
     /// # Errors
     /// Returns `Unsupported` where they do not lie in the file as they are.
     fn place(&self, op: &OpPlacement) -> Result<Placement>;
 
-    /// Gives space to elements that have none, with the fill value. Only the leader does.
+    /// Allocates space for elements that have none, filled with the fill value. Only the leader may call it.
+    ///
+    /// # Errors
+    /// Returns `Invalid` in a follower, and otherwise the error of the storage.
     fn allocate(&self, op: &OpPlacement) -> Result<()>;
 
-    /// Returns the chunks of a dataset with filters, each of which one process can write; `None` for other datasets.
+    /// Returns the chunks of a dataset with filters, each of which one process can write, or `None` for other
+    /// datasets.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no such dataset, and otherwise the error of reading its header.
     fn filtered(&self, dataset: Token) -> Result<Option<ChunkGrid>>;
 
-    /// Returns the elements of a chunk without its filters: the fill value where nothing is stored.
+    /// Returns the elements of a chunk without its filters. They are the fill value if the chunk is not stored.
+    ///
+    /// # Errors
+    /// Returns the error of reading or decoding the chunk.
     fn load_chunk(&self, dataset: Token, chunk_coords: &[u64]) -> Result<Vec<u8>>;
 
     /// Returns a chunk after its filters, and the mask of those that were not applied.
+    ///
+    /// # Errors
+    /// Returns the error of a filter that must be applied.
     fn encode_chunk(&self, dataset: Token, chunk_coords: &[u64], chunk: Vec<u8>) -> Result<(Vec<u8>, u32)>;
 
-    /// Gives space to chunks and returns where each lies in the file. Who calls this writes them there. Only the
-    /// leader does.
+    /// Allocates space for chunks and returns the address of each in the file, where the caller writes it. Only the
+    /// leader may call it.
+    ///
+    /// # Errors
+    /// Returns `Invalid` in a follower, and otherwise the error of the storage.
     fn allocate_chunks(&self, dataset: Token, chunks: &[NewChunk]) -> Result<Vec<u64>>;
 
-    /// From now on elements are written where they lie, also over those of the last commit: all of them count as
-    /// [fresh](Replica::fresh), unless others wait for the next commit there.
+    /// Allows elements to be written where they lie, also over those of the last commit. From now on all of them count
+    /// as [fresh](Replica::fresh), unless others wait for the next commit there.
     fn write_in_place(&self);
 
-    /// Returns what of a range of the file this process may [write](Replica::write), in order: nothing that the last
-    /// commit has lies there, or this is the leader.
+    /// Returns the parts of a range of the file that this process may [write](Replica::write), in order: the last
+    /// commit uses none of them, or this process leads.
     fn fresh(&self, range: Range<u64>) -> Vec<Range<u64>>;
 
     /// Reads bytes of a range that [is fresh](Replica::fresh) from the file, past all caches: those that any process wrote
     /// and [ended](Replica::end_write).
+    ///
+    /// # Errors
+    /// Returns the error of reading the file.
     fn read(&self, at: u64, into: &mut [u8]) -> Result<()>;
 
     /// Writes bytes to ranges that [are fresh](Replica::fresh).
+    ///
+    /// # Errors
+    /// Returns the error of writing the file.
     fn write(&self, pieces: &[(u64, &[u8])]) -> Result<()>;
 
-    /// Writes bytes anywhere in space of elements, as part of the next commit: the leader at once, while a follower
-    /// keeps them until [`take_kept`](Replica::take_kept), and reads them meanwhile.
-    fn keep(&self, pieces: &[(u64, &[u8])]) -> Result<()>;
+    /// Writes bytes anywhere in space of elements, as part of the next commit. The leader writes them at once. A
+    /// follower buffers them until [`take_buffered`](Replica::take_buffered), and its reads see them.
+    ///
+    /// # Errors
+    /// Returns the error of the storage.
+    fn write_for_commit(&self, pieces: &[(u64, &[u8])]) -> Result<()>;
 
-    /// Returns how many bytes a follower keeps.
-    fn kept_bytes(&self) -> u64;
+    /// Returns the number of bytes that a follower buffers.
+    fn buffered_bytes(&self) -> u64;
 
-    /// Returns what a follower kept, for the leader to write.
-    fn take_kept(&self) -> Vec<LeaderBytes>;
+    /// Returns what a follower buffered, for the leader to write, and empties the buffer.
+    fn take_buffered(&self) -> Vec<LeaderBytes>;
 
-    /// Ends writes of this process: from now on others read what it wrote.
+    /// Ends writes of this process: other processes can read from now on what it wrote.
+    ///
+    /// # Errors
+    /// Returns the error of the storage.
     fn end_write(&self) -> Result<()>;
 
-    /// Forgets what is cached of elements: others wrote some.
+    /// Forgets cached elements, because another process wrote some.
+    ///
+    /// # Errors
+    /// Returns the error of the container.
     fn elements_changed(&self) -> Result<()>;
 
-    /// Forgets what is cached of the elements of these datasets: others wrote some.
+    /// Forgets cached elements of these datasets, because another process wrote some.
+    ///
+    /// # Errors
+    /// Returns the error of the container.
     fn elements_changed_of(&self, _datasets: &[Token]) -> Result<()> {
         self.elements_changed()
     }
 
-    /// Makes durable what this process wrote.
+    /// Makes the writes of this process durable.
+    ///
+    /// # Errors
+    /// Returns the error of the storage.
     fn sync(&self) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! Following a path: links of every kind, with a limit on how many.
+//! Following paths through links of every kind, up to a number of links.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -8,7 +8,10 @@ use model::{Error, Kind, LinkTarget, Result, Token};
 
 use crate::{Container, Lookup, OpLookup};
 
-/// Follows a path, in the container's own way where it has one, else link by link.
+/// Follows a path in the container's own way if it has one, and otherwise link by link.
+///
+/// # Errors
+/// Returns the errors of [`Container::lookup`].
 pub fn lookup(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
     match container.lookup(op) {
         Err(error) if error.kind() == Kind::Unsupported => walk(container, op),
@@ -48,6 +51,10 @@ pub fn user_link(container: &dyn Container, op: &OpLookup) -> Result<UserLink> {
 }
 
 /// Follows a path link by link.
+///
+/// # Errors
+/// Returns `NotFound` if a link on the path is missing, `Invalid` if the path goes on behind an object that is not a
+/// group, and `Limit` if there are more soft links to follow than `op.traversals_max`.
 pub fn walk(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
     Ok(match follow(container, op)? {
         PathWalk::Found(lookup) => lookup,

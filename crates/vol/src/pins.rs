@@ -2,7 +2,7 @@
 //!
 //! An element and its values are one thing, but reading them takes two operations: the element, then the blobs that it
 //! names. A reader therefore holds a [`Pin`] around both. A connector hands every blob that it would remove to its
-//! [`Released`], which gives it back when the last pin that may need it has gone.
+//! [`Released`], which returns it when the last pin that may need it is removed.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use crate::Container;
 /// Numbers of pins are unique in this process.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// While this lives, the blobs that elements of a container name can be read, though others overwrite the elements.
+/// A guard that keeps the blobs of a container readable, even if their elements are overwritten meanwhile.
 pub struct Pin<'c> {
     container: &'c dyn Container,
     number: Option<u64>,
@@ -29,6 +29,9 @@ impl std::fmt::Debug for Pin<'_> {
 
 impl<'c> Pin<'c> {
     /// Pins the blobs of a container. A connector without pins never removes a blob that was in use.
+    ///
+    /// # Errors
+    /// Returns the error of [`Container::blob_pin`].
     pub fn new(container: &'c dyn Container) -> Result<Self> {
         let number = Self::number();
         match container.blob_pin(number) {
@@ -38,7 +41,11 @@ impl<'c> Pin<'c> {
         }
     }
 
-    /// Pins the blobs of a container for a caller that reads values of this type, where they name any.
+    /// Pins the blobs of a container for a caller that reads values of this type, or returns `None` if the type has
+    /// none.
+    ///
+    /// # Errors
+    /// Returns the error of [`Container::blob_pin`].
     pub fn of(container: &'c dyn Container, datatype: &Datatype) -> Result<Option<Self>> {
         datatype.has_descriptors().then(|| Self::new(container)).transpose()
     }
@@ -64,11 +71,11 @@ pub struct Released<I>(Mutex<PinState<I>>);
 
 #[derive(Debug)]
 struct PinState<I> {
-    /// How often something was released while there were pins.
+    /// The number of releases while there were pins.
     clock: u64,
-    /// When each pin came: as many as there are threads that read.
+    /// The clock at which each pin was added. There are as many as threads that read.
     pins: HashMap<u64, u64>,
-    /// Blobs that wait, and since when: for all pins that came no later.
+    /// Blobs that wait, and the clock of their release: for all pins that were added no later.
     waiting: VecDeque<(u64, Vec<I>)>,
 }
 
@@ -83,19 +90,19 @@ impl<I> Released<I> {
         self.0.lock()
     }
 
-    /// Notes that a reader came.
+    /// Adds a pin.
     pub fn pin(&self, number: u64) {
         let mut state = self.state();
         let now = state.clock;
         state.pins.insert(number, now);
     }
 
-    /// Notes that a reader went. What waited for it is removed by the next who changes something: a reader writes nothing.
+    /// Removes a pin. Blobs that waited for it are removed by the next change, because a reader writes nothing.
     pub fn unpin(&self, number: u64) {
         self.state().pins.remove(&number);
     }
 
-    /// Takes blobs that no element uses any more, for any reader who comes from now on, and returns those that are to be removed now.
+    /// Releases blobs that no element uses any more, and returns those that can be removed now.
     #[must_use]
     pub fn release(&self, blobs: Vec<I>) -> Vec<I> {
         let mut state = self.state();
@@ -108,13 +115,13 @@ impl<I> Released<I> {
         state.due()
     }
 
-    /// Returns what no one waits for any more.
+    /// Returns the blobs that no pin needs any more.
     #[must_use]
     pub fn due(&self) -> Vec<I> {
         self.state().due()
     }
 
-    /// Returns everything that waits: the container is closed, and no pin holds any longer.
+    /// Returns all blobs that wait, when the container is closed and no pin counts any longer.
     #[must_use]
     pub fn all(&self) -> Vec<I> {
         let mut state = self.state();

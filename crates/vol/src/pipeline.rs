@@ -1,7 +1,7 @@
-//! Operations that go on while their caller does.
+//! Operations that run while their caller continues.
 //!
-//! A [`Task`] is one operation with its arguments; a [`Pipeline`] is what starts tasks. A connector whose storage is far
-//! away offers one, so that an operation need not wait for the answer to the one before. The `async` layer uses it, or
+//! A [`Task`] is one operation with its arguments; a [`Pipeline`] starts tasks. A connector whose storage is
+//! remote offers one, so that an operation need not wait for the answer to the one before. The `async` layer uses it, or
 //! threads where there is none, and is a pipeline itself.
 
 use std::any::Any;
@@ -14,7 +14,7 @@ use crate::{Call, Container, Observed, Observer};
 
 /// One operation of a container with its arguments.
 pub trait Task: Send {
-    /// Runs the operation and keeps its answer.
+    /// Runs the operation and stores its answer.
     ///
     /// It calls one method of the container, each time with the same arguments: a connector that sends operations calls
     /// it once on a container that encodes the request, and again on one that decodes the answer. The answer of the last
@@ -24,7 +24,7 @@ pub trait Task: Send {
     /// Returns the error of the operation.
     fn run(&mut self, container: &dyn Container) -> Result<()>;
 
-    /// Takes the outcome. It is called once, on any thread, whether the operation was run or not.
+    /// Receives the outcome. It is called once, on any thread, whether the operation was run or not.
     fn end(self: Box<Self>, outcome: Result<()>);
 }
 
@@ -40,7 +40,7 @@ pub trait Pipeline: Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// Notes the operation, and refuses it.
+/// A container that notes the operation and refuses it.
 #[derive(Default)]
 struct Probe(Mutex<Option<Call>>);
 

@@ -1,4 +1,4 @@
-//! Filters, conversions and link classes that a container keeps from the registry that opened it.
+//! Filters, conversions and link classes that a container copies from the registry that opened it.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use model::convert::Conversions;
 
 use crate::LinkClasses;
 
-/// Filters, conversions and classes of links. A copy costs next to nothing.
+/// Filters, conversions and classes of links. A clone is cheap.
 #[derive(Debug, Clone, Default)]
 pub struct Registered {
     /// Filters of chunks.

@@ -1,4 +1,4 @@
-//! Everything that a program can be extended with, in one place: connectors, layers, virtual file drivers, filters,
+//! The registry of everything that a program can be extended with: connectors, layers, virtual file drivers, filters,
 //! conversions and classes of links.
 
 use std::any::Any;
@@ -20,7 +20,8 @@ use crate::{
     FileAccess, LayerFactory, LinkClass, Location, Registered, Stack, Wrap, WrapCheck,
 };
 
-/// Finds connectors, layers, drivers, filters, conversions and classes of links. No connector knows another: they meet here.
+/// Finds connectors, layers, drivers, filters, conversions and classes of links. Connectors find each other here, because
+/// none knows another.
 ///
 /// A new registry has the drivers and filters of this build. Creating and opening a container use the same registry, and a
 /// container keeps the filters, conversions and classes that its registry had then.
@@ -28,9 +29,9 @@ use crate::{
 pub struct Registry {
     connectors: BTreeMap<&'static str, Arc<dyn Connector>>,
     layers: BTreeMap<&'static str, Arc<dyn LayerFactory>>,
-    /// In the order they were added: what creates a file without a prefix, and what is asked first.
+    /// Names in the order they were added: the first is the default for new containers, and is asked first.
     order: Vec<&'static str>,
-    /// Where those came from that are not built in.
+    /// Origins of connectors that are not built in.
     origins: BTreeMap<&'static str, String>,
     layer_origins: BTreeMap<&'static str, String>,
     /// Connectors and layers that this build lacks, and the features that add them.
@@ -46,7 +47,7 @@ pub struct Registry {
 
 static NONE: LazyLock<Registry> = LazyLock::new(Registry::new);
 
-/// Where a connector came from that the program brought along.
+/// The origin of a connector that is part of the program.
 const BUILT_IN: &str = "built in";
 
 impl std::fmt::Debug for Registry {
@@ -69,7 +70,10 @@ impl Registry {
         Self::default()
     }
 
-    /// Adds a connector; the first added is the default for new containers.
+    /// Adds a connector. The first one is the default for new containers.
+    ///
+    /// # Errors
+    /// Returns `Exists` if its name or number is taken.
     pub fn register(&mut self, connector: Arc<dyn Connector>) -> Result<()> {
         let info = connector.info();
         let is_named = self.connectors.contains_key(info.name);
@@ -79,7 +83,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Returns this registry with other connectors of the same names: `wrap` makes each of the one that is here.
+    /// Returns a copy of this registry in which `wrap` replaces each connector by another of the same name.
     #[must_use]
     pub fn with_connectors(&self, wrap: impl Fn(&Arc<dyn Connector>) -> Arc<dyn Connector>) -> Registry {
         let connectors = self.connectors.iter().map(|(name, connector)| (*name, wrap(connector))).collect();
@@ -87,6 +91,9 @@ impl Registry {
     }
 
     /// Adds a layer.
+    ///
+    /// # Errors
+    /// Returns `Exists` if its name or number is taken.
     pub fn register_layer(&mut self, layer: Arc<dyn LayerFactory>) -> Result<()> {
         let info = layer.info();
         let is_named = self.layers.contains_key(info.name);
@@ -165,7 +172,7 @@ impl Registry {
         self.registered.filters.set_finder(finder);
     }
 
-    /// Adds a conversion from exactly one datatype to another. The newest of a pair is used.
+    /// Adds a conversion from one datatype to exactly one other. Of several for the same pair, the newest is used.
     pub fn register_conversion(&mut self, name: &str, from: Datatype, to: Datatype, run: Convert) {
         self.conversions_mut().register_hard(name, from, to, run);
     }
@@ -176,7 +183,7 @@ impl Registry {
         self.conversions_mut().register_soft(name, rule);
     }
 
-    /// Returns the conversions, to be changed.
+    /// Returns the conversions for changes.
     pub fn conversions_mut(&mut self) -> &mut Conversions {
         Arc::make_mut(&mut self.registered.conversions)
     }
@@ -194,7 +201,7 @@ impl Registry {
         &self.drivers
     }
 
-    /// Returns the filters, conversions and classes of links, which a container keeps.
+    /// Returns the filters, conversions and classes of links, which a container copies when it is opened.
     pub fn registered(&self) -> &Registered {
         &self.registered
     }
@@ -230,7 +237,8 @@ impl Registry {
         }
     }
 
-    /// Returns an error where a name is taken, or a number: connectors and layers have them from one range, as in libhdf5.
+    /// Returns an error if a name or a number is taken. Connectors and layers share one range of numbers, as in
+    /// libhdf5.
     fn check_new(&self, info: &ConnectorInfo, is_named: bool, operation: &str) -> Result<()> {
         let connectors = self.connectors.values().map(|connector| connector.info());
         let mut all = connectors.chain(self.layers.values().map(|layer| layer.info()));
@@ -246,7 +254,11 @@ impl Registry {
             .with("taken by", taken))
     }
 
-    /// Makes a connector the default: for new containers without a prefix, and asked first what a container is.
+    /// Sets the default connector. It creates containers at locations without a prefix, and is asked first whether it
+    /// knows an existing one.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is no such connector, and `Unsupported` if the program was built without it.
     pub fn set_default(&mut self, name: &str) -> Result<()> {
         let known = self.by_name(name)?.info().name;
         self.order.retain(|other| *other != known);
@@ -254,7 +266,10 @@ impl Registry {
         Ok(())
     }
 
-    /// Adds a connector as [`Registry::register`] does, and records where it came from: a file, for example.
+    /// Adds a connector as [`Registry::register`] does, and records its origin, for example a file.
+    ///
+    /// # Errors
+    /// Returns `Exists` if its name or number is taken.
     pub fn register_from(&mut self, connector: Arc<dyn Connector>, origin: &str) -> Result<()> {
         let name = connector.info().name;
         self.register(connector)?;
@@ -262,7 +277,10 @@ impl Registry {
         Ok(())
     }
 
-    /// Adds a layer as [`Registry::register_layer`] does, and records where it came from.
+    /// Adds a layer as [`Registry::register_layer`] does, and records its origin, for example a file.
+    ///
+    /// # Errors
+    /// Returns `Exists` if its name or number is taken.
     pub fn register_layer_from(&mut self, layer: Arc<dyn LayerFactory>, origin: &str) -> Result<()> {
         let name = layer.info().name;
         self.register_layer(layer)?;
@@ -270,7 +288,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Adds a filter from a plugin; `origin` says which.
+    /// Adds a filter and records its origin, for example the file of a plugin.
     ///
     /// # Errors
     /// Returns `Exists` if there is a filter with its number.
@@ -281,17 +299,17 @@ impl Registry {
         Ok(())
     }
 
-    /// Returns where the filter with this number came from: a file, or `built in`.
+    /// Returns the origin of the filter with this number: a file, or `built in`.
     pub fn filter_origin(&self, id: u16) -> &str {
         self.filter_origins.get(&id).map_or(BUILT_IN, String::as_str)
     }
 
-    /// Returns where a connector came from: a file, or `built in`.
+    /// Returns the origin of a connector: a file, or `built in`.
     pub fn origin(&self, connector: &str) -> &str {
         self.origins.get(connector).map_or(BUILT_IN, String::as_str)
     }
 
-    /// Returns where a layer came from: a file, or `built in`.
+    /// Returns the origin of a layer: a file, or `built in`.
     pub fn layer_origin(&self, layer: &str) -> &str {
         self.layer_origins.get(layer).map_or(BUILT_IN, String::as_str)
     }
@@ -301,17 +319,23 @@ impl Registry {
         self.order.iter().filter_map(|name| self.connectors.get(name))
     }
 
-    /// Returns all layers, by name.
+    /// Returns all layers, sorted by name.
     pub fn layers(&self) -> impl Iterator<Item = &Arc<dyn LayerFactory>> {
         self.layers.values()
     }
 
-    /// Returns a connector by name.
+    /// Returns the connector with this name.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is none, and `Unsupported` if the program was built without it.
     pub fn by_name(&self, name: &str) -> Result<&Arc<dyn Connector>> {
         self.connectors.get(name).ok_or_else(|| self.missing("find connector", name, &self.order))
     }
 
-    /// Returns a connector by number.
+    /// Returns the connector with this number.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is none.
     pub fn by_value(&self, value: u32) -> Result<&Arc<dyn Connector>> {
         let found = self.connectors().find(|c| c.info().value == value);
         found.ok_or_else(|| Error::not_found("find connector").with("value", value))
@@ -323,18 +347,18 @@ impl Registry {
         connectors.chain(self.layers.values().flat_map(|layer| layer.extensions())).copied()
     }
 
-    /// Returns the access that a caller of an [optional operation](Container::optional) needs. One that no connector and no
-    /// layer declares may change anything.
+    /// Returns the access that a caller of an [optional operation](Container::optional) needs. It is `Write` for an
+    /// operation that no connector and no layer declares.
     pub fn extension_access(&self, name: &str) -> Access {
         self.extensions().find(|known| known.name == name).map_or(Access::Write, |known| known.access)
     }
 
-    /// Charges the memory of all containers that come without an account of their own to one, instead of one for each.
+    /// Sets the account that is charged for all containers without an account of their own.
     pub fn set_budget(&mut self, budget: Budget) {
         self.budget = Some(budget);
     }
 
-    /// With an account of memory that the connector, its layers and what they open share.
+    /// Returns `access` with an account of memory that the connector, its layers and the containers they open share.
     fn with_account<'a>(&self, access: &'a FileAccess) -> Cow<'a, FileAccess> {
         if access.budget.is_some() {
             return Cow::Borrowed(access);
@@ -344,6 +368,10 @@ impl Registry {
     }
 
     /// Creates a container at a location. It is closed when the last `Arc` of it is dropped.
+    ///
+    /// # Errors
+    /// Returns the error of [`Registry::check_create`], before anything is created or replaced, or of the connector.
+    /// If a layer cannot be put over the new container, the container is removed.
     pub fn create(
         &self,
         location: &str,
@@ -369,8 +397,12 @@ impl Registry {
         Ok(handle(stacked, location, access, &self.registered.link_classes))
     }
 
-    /// Returns the error that [`Registry::create`] would return, as far as it can be known without making or replacing
-    /// anything: the location, the connector's own checks, and every layer of the stack with its parameters and targets.
+    /// Checks whether [`Registry::create`] would succeed, as far as this can be known without creating or replacing
+    /// anything: the location, the connector's own checks, and every layer of the stack with its parameters and
+    /// targets.
+    ///
+    /// # Errors
+    /// Returns the error that [`Registry::create`] would return.
     pub fn check_create(
         &self,
         location: &str,
@@ -387,7 +419,7 @@ impl Registry {
         self.check_layers(&stack, location, Some(CreateInfo { create, truncate }), access)
     }
 
-    /// Returns where a location is. An address such as `https://host/run.h5` is the path of a file whose driver knows the
+    /// Parses a location. An address such as `https://host/run.h5` is the path of a file whose driver knows the
     /// scheme.
     pub fn place(&self, location: &str) -> Location {
         match self.drivers.of_address(location) {
@@ -411,7 +443,7 @@ impl Registry {
         ContainerOpen { path: &place.path, engine: place.engine.as_deref(), access, registry: self }
     }
 
-    /// Returns the connector that makes a container at a location.
+    /// Returns the connector that creates a container at a location.
     fn creator(&self, place: &Location) -> Result<&Arc<dyn Connector>> {
         match &place.connector {
             Some(name) => self.by_name(name),
@@ -432,8 +464,12 @@ impl Registry {
         })
     }
 
-    /// Opens a container at a location; without a prefix, its content says what it is. It is closed when the last `Arc` of it
-    /// is dropped.
+    /// Opens a container at a location. Without a prefix, its content decides which connector opens it. It is closed
+    /// when the last `Arc` of it is dropped.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the stack of layers cannot be parsed, `NotFound` or `Unsupported` for an unknown
+    /// connector, layer or driver, and otherwise the error of the connector or of a layer.
     pub fn open(&self, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
         let access = &self.with_account(access);
         let stack = self.stack_of(access)?;
@@ -453,7 +489,8 @@ impl Registry {
         Ok(handle(stacked, location, access, &self.registered.link_classes))
     }
 
-    /// Returns a container of the connector that knows it. Where none does, the default one opens it and says what is wrong.
+    /// Opens a container with the first connector that knows it. If none does, the default connector opens it, and its
+    /// error says what is wrong.
     fn open_known(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
         let has_driver = self.driver(op.access)?.is_some();
         for connector in self.connectors().filter(|connector| !has_driver || connector.uses_drivers()) {
@@ -464,7 +501,11 @@ impl Registry {
         self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?.open(op)
     }
 
-    /// Returns the file or folder that holds all of a container at a location, where one does: renaming it moves the container.
+    /// Returns the file or folder that is exactly the container at a location, if there is one: renaming it moves the
+    /// container.
+    ///
+    /// # Errors
+    /// Returns `NotFound` or `Unsupported` if the location names an unknown connector.
     pub fn path_of(&self, location: &str) -> Result<Option<PathBuf>> {
         let place = self.place(location);
         let is_address = self.drivers.of_address(&place.path).is_some();
@@ -472,13 +513,20 @@ impl Registry {
         Ok(is_at_path.then(|| to_path(place.path.trim_end_matches('/')).into_owned()))
     }
 
-    /// Returns whether a connector knows the container at a location (`H5Fis_accessible`). Nothing is opened for long.
+    /// Returns whether a connector knows the container at a location (`H5Fis_accessible`).
+    ///
+    /// # Errors
+    /// Returns `NotFound` or `Unsupported` if the location names an unknown connector, and otherwise the error of
+    /// looking at the storage.
     pub fn is_accessible(&self, location: &str, access: &FileAccess) -> Result<bool> {
         let place = self.place(location);
         self.connector_at(&place, access)?.is_accessible(&self.container_open(&place, access))
     }
 
-    /// Removes a container. Whatever else lies at the location stays, and the error is that of opening it.
+    /// Removes a container. Anything else at the location is not removed.
+    ///
+    /// # Errors
+    /// Returns the error of opening the container if no connector knows it, or the error of removing it.
     pub fn delete(&self, location: &str, access: &FileAccess) -> Result<()> {
         let place = self.place(location);
         let connector = self.connector_at(&place, access)?;
@@ -508,8 +556,7 @@ impl Registry {
         }
     }
 
-    /// Returns the connector whose container lies at `path`. Where none recognises it, the default one opens it and
-    /// says what is wrong.
+    /// Returns the connector whose container lies at `path`, or the default one if none knows it.
     fn recognise(&self, place: &Location, access: &FileAccess) -> Result<&Arc<dyn Connector>> {
         let op = self.container_open(place, access);
         for connector in self.connectors() {
@@ -520,7 +567,7 @@ impl Registry {
         self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))
     }
 
-    /// Returns the layers that the caller asked for, over a container that was just made or opened.
+    /// Puts the layers that the caller asked for over a container that was just created or opened.
     fn stacked(
         &self,
         container: Arc<dyn Container>,
@@ -540,14 +587,21 @@ impl Registry {
         access.stack.as_deref().map_or(Ok(Stack::default()), |stack| self.check_stack(stack))
     }
 
-    /// Returns a stack whose layers are all known; an error says what is wrong with it.
+    /// Parses a stack and checks that all its layers are registered.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the stack cannot be parsed, `NotFound` for an unknown layer, and `Unsupported` for one
+    /// that the program was built without.
     pub fn check_stack(&self, stack: &str) -> Result<Stack> {
         let stack = Stack::parse(stack)?;
         stack.0.iter().try_for_each(|entry| self.layer(&entry.name).map(drop))?;
         Ok(stack)
     }
 
-    /// Returns a layer by name.
+    /// Returns the layer with this name.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is none, and `Unsupported` if the program was built without it.
     pub fn layer(&self, name: &str) -> Result<&Arc<dyn LayerFactory>> {
         self.layers.get(name).ok_or_else(|| {
             let known: Vec<_> = self.layers.keys().copied().collect();

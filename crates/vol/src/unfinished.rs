@@ -1,5 +1,4 @@
-//! A mark on a container that a copy goes to, until the copy is finished: whatever stops it, no one takes a part of the data
-//! for the whole.
+//! The mark of a container while something is copied to it. If the copy is interrupted, readers learn that data is missing.
 
 use std::sync::Arc;
 
@@ -14,9 +13,12 @@ const UNFINISHED: &str = "HYPERSLAB_UNFINISHED";
 pub const UNFINISHED_WARNING: &str =
     "a copy to this container did not finish: copy again with --resume or --overwrite";
 
-/// Marks a container before anything is copied to it, so that the mark outlives whatever stops the copy.
+/// Marks a container before anything is copied to it. The mark stays if the copy is interrupted.
 ///
-/// A container without attributes cannot say so.
+/// A container of a connector without attributes gets no mark.
+///
+/// # Errors
+/// Returns the error of creating the attribute or of the commit.
 pub fn mark_unfinished(target: &dyn Container) -> Result<()> {
     if !target.info()?.capability.attributes || is_unfinished(target)? {
         return Ok(());
@@ -33,6 +35,9 @@ pub fn mark_unfinished(target: &dyn Container) -> Result<()> {
 }
 
 /// Removes the mark. The commit that follows completes the copy.
+///
+/// # Errors
+/// Returns the error of removing the attribute.
 pub fn clear_unfinished(target: &dyn Container) -> Result<()> {
     match is_unfinished(target)? {
         true => target.attribute_delete(target.info()?.root, UNFINISHED),
@@ -41,6 +46,9 @@ pub fn clear_unfinished(target: &dyn Container) -> Result<()> {
 }
 
 /// Returns whether a container has the mark.
+///
+/// # Errors
+/// Returns the error of reading the root group.
 pub fn is_unfinished(container: &dyn Container) -> Result<bool> {
     match container.attribute_info(container.info()?.root, UNFINISHED) {
         Err(error) if error.kind() == Kind::Unsupported => Ok(false),
@@ -48,7 +56,7 @@ pub fn is_unfinished(container: &dyn Container) -> Result<bool> {
     }
 }
 
-/// Returns a container that was opened; if it has the mark, it says so among its warnings.
+/// Returns a container that was just opened. If it has the mark, its info includes the warning.
 pub(crate) fn with_warning(container: Arc<dyn Container>) -> Arc<dyn Container> {
     // A root group that cannot be read is an error of the caller that needs it.
     match is_unfinished(&*container) {

@@ -76,7 +76,7 @@ impl Script {
         Ok(())
     }
 
-    /// Commits and lets go.
+    /// Commits and closes the file.
     pub(crate) fn close(&mut self) -> Result<()> {
         self.container.take().map_or(Ok(()), |container| container.close())
     }

@@ -77,7 +77,7 @@ fn selections_of(
     blocks.chain(stored.blocks_of(elements_max)).map(|block| block.selection())
 }
 
-/// Returns the layout without what only one file datatypeat knows: how its chunks are found.
+/// Returns the layout without the part that depends on the file format: how its chunks are indexed.
 fn placed(info: &DatasetInfo) -> Layout {
     let mut layout = info.create.layout.clone();
     if let Layout::Chunked { index, .. } = &mut layout {

@@ -45,7 +45,7 @@ pub fn contents(a: &dyn Container, b: &dyn Container) -> Result<Vec<Difference>>
     objects((a, from), (b, to))
 }
 
-/// Returns the same for two objects and all that is below them.
+/// Returns the differences between two objects and everything below them, as [`contents`] does for containers.
 pub fn objects(
     (a, from): (&dyn Container, Token),
     (b, to): (&dyn Container, Token),
@@ -174,7 +174,7 @@ impl Comparer<'_> {
         }
         let is_tracked = a.iter().chain(&b).all(|link| link.creation_order.is_some());
         if is_tracked && in_order(&a) != in_order(&b) {
-            self.differs(path, "links were made in another order");
+            self.differs(path, "links were created in another order");
         }
         Ok(())
     }
@@ -255,7 +255,7 @@ fn all_links(container: &dyn Container, group: Token) -> Result<Vec<Link>> {
     Ok(links)
 }
 
-/// Names in the order in which the links were made.
+/// Names in the order in which the links were created.
 fn in_order(links: &[Link]) -> Vec<&str> {
     let mut links: Vec<&Link> = links.iter().collect();
     links.sort_by_key(|link| link.creation_order);

@@ -26,7 +26,7 @@ use vol::{
     OpGroupCreate, OpLinkCreate, OpList, OpLookup, OpMapCreate, OpObjectCopy, Pin, Resolver,
 };
 
-/// Changes a dataset before its copy is made: its path in the source, and what is about to be made.
+/// Changes a dataset before its copy is made: its path in the source, and what is about to be created.
 pub type Alter<'a> = dyn Fn(&ObjectPath, &mut OpDatasetCreate) -> Result<()> + 'a;
 /// A function that is called with the progress of a copy. Its error ends the copy.
 pub type Tell<'a> = dyn Fn(Progress) -> Result<()> + 'a;
@@ -34,7 +34,7 @@ pub type Tell<'a> = dyn Fn(Progress) -> Result<()> + 'a;
 /// How far a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Objects that were made.
+    /// Objects that were created.
     pub objects: u64,
     /// Bytes of elements that were copied, as the source stores or shows them.
     pub bytes: u64,
@@ -70,7 +70,7 @@ impl std::fmt::Debug for CopyContext<'_> {
 }
 
 impl<'a> CopyContext<'a> {
-    /// Returns a deep copy that keeps links as links, and opens no other container.
+    /// Returns the context of a deep copy that keeps links as links, and opens no other container.
     pub fn new(limits: &'a Limits) -> Self {
         CopyContext {
             options: CopyOptions::default(),
@@ -85,7 +85,8 @@ impl<'a> CopyContext<'a> {
         }
     }
 
-    /// Returns the same for a source at `path` that was opened with `access`: its resolver opens what external links lead to.
+    /// Returns the context of a copy from a source at `path` that was opened with `access`. Its resolver opens the
+    /// targets of external links.
     pub fn of(access: &'a FileAccess, path: &'a str) -> Self {
         let resolver = access.resolver.as_deref().map(|resolver| (resolver, path));
         CopyContext { resolver, ..Self::new(&access.limits) }

@@ -27,7 +27,7 @@ impl Copier<'_> {
         }
     }
 
-    /// Returns the copy that an earlier run made, with what is left to do for it. What was made but not noted is removed:
+    /// Returns the copy that an earlier run created, with what is left to do for it. What was made but not noted is removed:
     /// no one knows how much of it is there.
     pub(super) fn earlier(
         &mut self,

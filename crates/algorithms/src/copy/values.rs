@@ -136,7 +136,7 @@ impl Copier<'_> {
         }
     }
 
-    /// Notes again that values of an object hold references, when an earlier run made its copy.
+    /// Notes again that values of an object hold references, when an earlier run created its copy.
     pub(super) fn refers_again(&mut self, object: &ObjectInfo, new: Token) -> Result<()> {
         let in_elements = object.kind == ObjectKind::Dataset
             && has_references(&self.source.dataset_info(object.token)?.datatype);

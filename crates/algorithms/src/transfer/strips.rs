@@ -1,4 +1,4 @@
-//! How a transfer is cut: strips of a size that suits the dataset's layout.
+//! Splitting a transfer into strips of a size that suits the dataset's layout.
 
 use model::convert::Plan;
 use model::properties::Layout;

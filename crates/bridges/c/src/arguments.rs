@@ -181,7 +181,7 @@ impl TextOut {
         text.len() as isize
     }
 
-    /// Like [`TextOut::put`], for text of the model.
+    /// Returns text of the model, as [`TextOut::put`] does.
     pub fn put_text(self, size: usize, value: &str) -> isize {
         self.put(size, &text::as_bytes(value))
     }

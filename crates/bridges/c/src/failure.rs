@@ -48,14 +48,14 @@ impl Failure {
         Failure { major: None, minor: Minor::CALLBACK, text: text.into(), cause: None }
     }
 
-    /// With another text and minor number, around the same cause.
+    /// Replaces the minor error number.
     #[must_use]
     pub fn as_minor(mut self, minor: Minor) -> Self {
         self.minor = minor;
         self
     }
 
-    /// With the part of the library that it is about.
+    /// Sets the major error number.
     #[must_use]
     pub fn as_major(mut self, major: Major) -> Self {
         self.major = Some(major);

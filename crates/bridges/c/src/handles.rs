@@ -257,7 +257,7 @@ impl TypeHandle {
         self.state.read().committed.clone()
     }
 
-    /// The type was committed.
+    /// Records that the type was committed.
     pub fn set_committed(&self, object: Arc<ObjectHandle>) {
         self.state.write().committed = Some(object);
     }
@@ -361,7 +361,7 @@ pub fn datatype(id: hid_t) -> Fallible<Arc<TypeHandle>> {
 pub enum MemoryType {
     /// One of the library's.
     Predefined(&'static Datatype),
-    /// One that a program made.
+    /// One that a program created.
     Own(Arc<Datatype>),
 }
 

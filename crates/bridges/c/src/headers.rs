@@ -1,4 +1,4 @@
-//! Which headers the program was built with.
+//! Detection of the headers that the program was built with.
 //!
 //! Names of functions tell versions apart, but for one thing: the numbers of the types of identifiers (`H5I_type_t`) changed
 //! between 1.10 and 1.12 under the same name. A program that runs on this library still loads the libhdf5 that it was linked

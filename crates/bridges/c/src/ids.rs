@@ -308,7 +308,7 @@ mod tests {
     use super::*;
     use crate::arguments::Opaque;
 
-    /// A type of identifiers that no test beside these uses.
+    /// A type of identifiers that no other tests use.
     const KIND: c_int = 100;
 
     fn new() -> hid_t {

@@ -33,9 +33,9 @@ pub struct Record {
     pub text: CString,
 }
 
-/// Called by the library when a function fails (`H5E_auto2_t`).
+/// A function that the library calls when a function fails (`H5E_auto2_t`).
 pub type Auto2 = Option<unsafe extern "C" fn(hid_t, *mut c_void) -> herr_t>;
-/// The same, as version 1.6 had it (`H5E_auto1_t`).
+/// A function that the library calls when a function fails, as version 1.6 had it (`H5E_auto1_t`).
 pub type Auto1 = Option<unsafe extern "C" fn(*mut c_void) -> herr_t>;
 
 /// How a stack is printed when a function fails.
@@ -95,7 +95,7 @@ pub fn with<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
     with_settings(work)
 }
 
-/// Like [`with`], for work that adds no record.
+/// Runs `work` on this thread's stack, as [`with`] does, if it adds no record.
 pub fn with_settings<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
     let mut work = Some(work);
     let mut run = |stack: &mut Stack| work.take().map(|work| work(stack));

@@ -1,4 +1,4 @@
-//! Drivers and filters with C functions, as programs register them, beneath files of the library.
+//! Drivers and filters with C functions, as programs register them, under files of the library.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::sync::Mutex;
@@ -119,7 +119,7 @@ fn class_of_114() -> Vec<usize> {
     class
 }
 
-/// The same for 1.10: without version and number, vectors, deletion and control.
+/// Returns the class as 1.10 has it: without version and number, vectors, deletion and control.
 fn class_of_110() -> Vec<usize> {
     let mut class = class_of_114()[1..].to_vec();
     class.drain(27..31);

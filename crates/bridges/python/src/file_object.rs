@@ -14,7 +14,7 @@ use pyo3::types::{PyByteArray, PyBytes};
 pub(crate) const DRIVER: &str = "fileobj";
 
 /// A Python object with `seek`, `read` or `readinto`, and to change it `write`, `truncate` and `flush`. It has one
-/// position, which all threads share; and it is let go when the file is closed.
+/// position, which all threads share; and it is released when the file is closed.
 #[derive(Debug)]
 pub(crate) struct SharedObject(Mutex<Option<Py<PyAny>>>);
 
@@ -27,7 +27,7 @@ impl SharedObject {
     /// Calls `act` while no other thread moves the position.
     fn with<T>(&self, act: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> io::Result<T> {
         let done = Python::try_attach(|py| {
-            // The interpreter is let go while this waits: the thread that has the position needs it.
+            // The interpreter is released while this waits: the thread that has the position needs it.
             let object = self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
             let closed = || io::Error::other("the file is closed");
             let object = object.as_ref().ok_or_else(closed)?.bind(py);

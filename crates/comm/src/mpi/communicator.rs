@@ -73,7 +73,8 @@ impl Communicator {
         unsafe { Self::duplicate_within(comm, WAIT_MAX) }
     }
 
-    /// Like [`Communicator::duplicate`], with calls that wait at most so long for processes that keep silent.
+    /// Duplicates a communicator as [`Communicator::duplicate`] does, with a timeout for calls that wait for other
+    /// processes.
     ///
     /// # Errors
     /// As of [`Communicator::duplicate`].

@@ -1,4 +1,4 @@
-//! Whether other processes of this machine are still there.
+//! Detection of processes of this machine that have ended.
 
 use std::fs;
 

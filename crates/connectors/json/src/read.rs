@@ -7,7 +7,7 @@ use model::properties::FileCreate;
 use model::{Context, Error, Kind, Limits, ObjectKind, Result, Token};
 use vol::{Container, OpGroupCreate};
 
-/// Returns how the container is made.
+/// Returns how the container is created.
 pub(crate) fn file_create(value: &Value<'_>) -> Result<FileCreate> {
     let (_, root) = root(value)?;
     file_from_json(value.get("fileCreationProperties"), group_properties(root)?)

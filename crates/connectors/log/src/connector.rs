@@ -24,7 +24,7 @@ use crate::state::{LogState, Settings, Shared};
 use crate::subfiles::{SUBFILES_MAX, Subfiles};
 use crate::table::TableVersion;
 
-/// Elements have no chunks as they are stored, and what virtual datasets are made of would be anchors to the inner file.
+/// Elements have no chunks as they are stored, and what virtual datasets are created of would be anchors to the inner file.
 pub(crate) const CAPABILITY: Capability =
     Capability { maps: false, raw_chunks: false, virtual_datasets: false, ..Capability::ALL };
 
@@ -249,7 +249,7 @@ impl LogConnector {
         self.begin(&LogOpen { path: op.path, settings, access: op.access, registry: op.registry, comm }, make)
     }
 
-    /// The leader makes or opens the file, and tells the others what is in it; `None` where there is no log.
+    /// The leader creates or opens the file, and tells the others what is in it; `None` where there is no log.
     fn begin(
         &self,
         log_open: &LogOpen<'_>,

@@ -68,7 +68,7 @@ impl LogContainer {
         Ok(token)
     }
 
-    /// Makes a dataset that is not in the log.
+    /// Creates a dataset that is not in the log.
     fn make_plain(&self, op: &OpDatasetCreate) -> Result<Token> {
         if self.shared().is_alone() {
             return self.inner().dataset_create(op);

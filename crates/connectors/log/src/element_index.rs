@@ -59,7 +59,7 @@ fn chunk_elements(size: u64) -> u64 {
 }
 
 impl Chunk {
-    /// Returns `None` where the pieces are better read one by one.
+    /// Returns the index, or `None` if the pieces are better read one by one.
     fn new(number: u64, pieces: &[ElementRun], size: u64) -> Option<Self> {
         let (start, end) = (pieces.first()?.start, pieces.last()?.end());
         if pieces.len() < PIECES_MIN || end - start > ELEMENTS_PER_PIECE_MAX * pieces.len() as u64 {

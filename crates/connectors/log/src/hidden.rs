@@ -1,4 +1,4 @@
-//! What is the connector's own: one group at the root and some attributes of anchors. Users neither see nor make them.
+//! The connector's own group at the root and its own attributes of anchors. Users neither see nor create them.
 
 use std::cmp::Ordering;
 

@@ -26,7 +26,7 @@ pub(crate) struct Logged {
     pub(crate) has_descriptors: bool,
     /// Pending writes, in the order of writing.
     pub(crate) requests: Vec<ElementRun>,
-    /// The same, in order, as far as a caller asked for it.
+    /// The pending writes sorted by position, as far as a caller asked for them.
     pub(crate) recent: Index,
     pub(crate) absorbed: usize,
     /// The entries in the file, when those of the table of all flushes were looked up.

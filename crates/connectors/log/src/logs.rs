@@ -122,7 +122,7 @@ impl Logs {
         }
     }
 
-    /// Returns the same for bytes whose number is not known but for a bound.
+    /// Returns where up to `bytes_max` bytes are that lie in one piece.
     pub(crate) fn find_up_to(&self, place: EntryOffset, bytes_max: u64) -> Result<Segment> {
         let found = self.around(place)?;
         Ok(Segment { bytes: found.bytes.min(bytes_max), ..found })

@@ -33,7 +33,7 @@ const NEW_OFFSETS: &str = "offsets_new";
 
 /// Entries of tables by their age: those of older tables come first.
 type Aged = Vec<(u64, Entry)>;
-/// The same between processes: ages and tables.
+/// Ages and tables as processes exchange them.
 type Message = Vec<(u64, Vec<u8>)>;
 
 /// Returns the datasets of `count` that a process merges.

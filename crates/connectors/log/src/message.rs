@@ -1,4 +1,4 @@
-//! What the leader tells the other processes of a file that it opened.
+//! The description of an opened file that the leader sends to the other processes.
 
 use model::{Error, Result, Token};
 use protocol::wire;

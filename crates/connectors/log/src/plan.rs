@@ -1,4 +1,4 @@
-//! What one process adds to the log: what waits, put in order, as entries and their bytes.
+//! The entries and bytes that one process adds to the log: its pending elements, in order.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the user asked for and a scalar anchor cannot have: layout, filters, allocation time. As bytes.
+//! The properties of a dataset that its scalar anchor cannot have, as bytes: layout, filters, allocation time.
 
 use model::bytes::Cursor;
 use model::properties::{AllocTime, ChunkIndexKind, DatasetCreate, FilterSpec, Layout};

@@ -1,4 +1,4 @@
-//! What one process adds to the table of all flushes.
+//! The part of the table of all flushes that one process writes.
 
 use std::ops::Range;
 

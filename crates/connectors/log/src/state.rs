@@ -1,4 +1,4 @@
-//! What is known of one open file: datasets, what waits, and where everything lies.
+//! The state of one open file: its datasets, pending elements, and their positions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a log holds, for people: flushes, entries, bytes, what was overwritten, and how scattered each dataset is.
+//! Statistics of a log: flushes, entries, bytes, overwritten bytes, and how scattered each dataset is.
 
 use std::fmt;
 

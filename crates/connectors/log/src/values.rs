@@ -108,7 +108,7 @@ pub(crate) struct InMemory {
     pub(crate) heap: Heap,
 }
 
-/// The same between processes.
+/// Elements and their values as processes exchange them.
 pub(crate) type ElementsMessage = (Vec<u8>, (Vec<u8>, Vec<Reference>));
 
 impl InMemory {

@@ -13,7 +13,7 @@ use crate::posting::Posting;
 use crate::state::{KnownDataset, LogState, Settings, Shared};
 
 impl Logged {
-    /// Returns the runs that a write goes to; an error where it cannot.
+    /// Returns the runs that a write goes to, or an error if it cannot be made.
     pub(crate) fn plan(&self, selection: &Selection, bytes: usize, is_alone: bool) -> Result<Option<Runs>> {
         if !is_alone && self.has_descriptors {
             return Err(alone_only());

@@ -1,4 +1,4 @@
-//! What is checked before anything is stored.
+//! Checks before anything is stored.
 
 use model::datatype::DescriptorSizes;
 use model::{Dataspace, Datatype, Error, Limits, Result, Token};

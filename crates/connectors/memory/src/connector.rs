@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn anonymous_objects_go_when_the_last_opening_closes() {
+    fn anonymous_objects_are_removed_with_the_last_handle() {
         let connector = MemoryConnector::new();
         let open = create(&connector, false).unwrap();
         let group = open.group_create(&OpGroupCreate::default()).unwrap();

@@ -94,7 +94,7 @@ impl MemoryContainer {
         self.handles.lock()
     }
 
-    fn let_go(&self) {
+    fn release_handles(&self) {
         if self.is_closed.swap(true, Ordering::SeqCst) {
             return;
         }
@@ -150,7 +150,7 @@ fn fill(into: &mut [u8], value: &FillValue) {
 
 impl Drop for MemoryContainer {
     fn drop(&mut self) {
-        self.let_go();
+        self.release_handles();
     }
 }
 
@@ -167,7 +167,7 @@ impl Container for MemoryContainer {
 
     fn close(&self) -> Result<()> {
         self.commit(Durability::None)?;
-        self.let_go();
+        self.release_handles();
         Ok(())
     }
 

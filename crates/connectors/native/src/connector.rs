@@ -70,7 +70,7 @@ impl Connector for NativeConnector {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
-        // Before a file is made, or what is there goes.
+        // Before a file is created, or what is there goes.
         rehearse(op)?;
         let chosen = driver::of_new(op)?;
         let made = chosen.create(op.truncate);
@@ -359,7 +359,8 @@ fn finish_open(core: &Arc<Core>, held: LockState, path: &str, access: &FileAcces
 }
 
 pub(crate) fn no_swmr(path: &str, superblock: &Superblock) -> Error {
-    let problem = "SWMR needs a superblock of version 3: make the file with a version bound of v110 or later";
+    let problem =
+        "SWMR needs a superblock of version 3: create the file with a version bound of v110 or later";
     Error::invalid("open file with SWMR")
         .with("path", path)
         .with("superblock version", superblock.version)

@@ -1,4 +1,4 @@
-//! What a superblock of version 3 says of a writer (format spec II.A, "File Consistency Flags").
+//! Consistency flags of superblock version 3 (format spec II.A, "File Consistency Flags").
 //!
 //! A writer sets the flags when it opens the file and clears them when it closes it. A crash leaves them. Ours come with
 //! `WHOLE`, which libhdf5 knows and never sets: at every instant such a file is one of our commits, so flags that were left

@@ -16,7 +16,7 @@ use crate::format::{Address, driver_info};
 use crate::head::Head;
 use crate::object::header::Header;
 use crate::store::Store;
-use crate::txn::redo::Entry;
+use crate::txn::redo::RedoEntry;
 
 /// The driver of paths for which none is named.
 const DEFAULT: &str = "posix";
@@ -128,7 +128,7 @@ pub(crate) fn failed(operation: &str, error: &io::Error, path: &str) -> Error {
 }
 
 /// Gives a driver what it stored in the file. `changes` stand for what is there, if a commit was interrupted.
-pub(crate) fn load_block(file: &Handle, changes: &[Entry], path: &str) -> Result<()> {
+pub(crate) fn load_block(file: &Handle, changes: &[RedoEntry], path: &str) -> Result<()> {
     if file.driver_block().is_none() {
         return Ok(());
     }

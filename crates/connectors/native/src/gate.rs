@@ -1,4 +1,4 @@
-//! Who reads which objects of a file that is open for writing, while others are changed.
+//! Access of readers to objects of a file that is open for writing, while other objects are changed.
 //!
 //! Changes are made one at a time, by a caller that has the [writer](crate::write::Writer). Before it changes an object that the file
 //! holds as it is, it waits for the readers of that object, and of no other; what removes objects, and with them others that only
@@ -132,7 +132,7 @@ impl Gate {
         self.dirty(at).insert(at);
     }
 
-    /// A new object is about to be made, which no one knows yet.
+    /// A new object is about to be created, which no one knows yet.
     pub(crate) fn mark_new(&self, at: Address) {
         self.dirty(at).insert(at);
     }

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_may_be() {
+    fn no_more_is_cached_than_may_be() {
         let cache = LazyCache::new(50, UnitWeighter);
         (0..1000).for_each(|n| cache.insert(n, n));
         // Each of its parts rounds up.

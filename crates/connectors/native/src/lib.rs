@@ -1,4 +1,4 @@
-//! The native connector: the HDF5 file datatypeat.
+//! The native connector: the HDF5 file format.
 //!
 //! `format` decodes structures, `store` gives bytes within bounds, `object` puts structures together into
 //! groups, datasets and attributes, `chunk` goes from a selection to bytes. `write` changes objects, `space` finds space

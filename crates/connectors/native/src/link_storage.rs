@@ -1,4 +1,4 @@
-//! How a group stores its links: an extension of the native connector.
+//! The way in which a group stores its links: an extension of the native connector.
 
 use model::{Error, Result, Token};
 use vol::ExtensionValue;

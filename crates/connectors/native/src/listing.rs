@@ -40,7 +40,7 @@ impl Listed for AttributeInfo {
     }
 }
 
-/// The memory of a listing that is being made, on several threads where that pays.
+/// The memory of a listing that is being created, on several threads where that pays.
 #[derive(Debug)]
 pub(crate) struct Tally(Mutex<Charge>);
 

@@ -19,12 +19,12 @@ pub(crate) struct Open {
 }
 
 /// One place for each file. A caller that opens a file holds its place, and no one's else.
-pub(crate) type Entry = Arc<Mutex<Open>>;
+pub(crate) type OpenFileEntry = Arc<Mutex<Open>>;
 
-static OPEN_FILES: LazyLock<Mutex<HashMap<Identity, Entry>>> = LazyLock::new(Mutex::default);
+static OPEN_FILES: LazyLock<Mutex<HashMap<Identity, OpenFileEntry>>> = LazyLock::new(Mutex::default);
 
 /// Returns the place of a file.
-pub(crate) fn entry(identity: Identity) -> Entry {
+pub(crate) fn entry(identity: Identity) -> OpenFileEntry {
     let mut entries = OPEN_FILES.lock();
     // Places that no one uses go when the table would grow.
     if entries.len() == entries.capacity() {
@@ -33,7 +33,7 @@ pub(crate) fn entry(identity: Identity) -> Entry {
     entries.entry(identity).or_default().clone()
 }
 
-pub(crate) fn hold(entry: &Entry) -> MutexGuard<'_, Open> {
+pub(crate) fn hold(entry: &OpenFileEntry) -> MutexGuard<'_, Open> {
     entry.lock()
 }
 

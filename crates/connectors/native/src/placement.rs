@@ -1,4 +1,4 @@
-//! Where elements lie in the file, for those who read and write them there themselves (`docs/serve.md`).
+//! Positions of elements in the file, for callers that read and write them there (`docs/serve.md`).
 
 use algorithms::placement;
 use model::properties::Layout as LayoutProperty;

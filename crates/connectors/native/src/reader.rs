@@ -184,7 +184,7 @@ impl Reader {
         Ok(header)
     }
 
-    /// Caches the header of an object that was just made, which this block has all of.
+    /// Caches the header of an object that was just created, which this block has all of.
     pub(crate) fn know_header(&self, address: Address, block: &[u8]) -> Result<()> {
         let header = Header::of_block(address, block);
         self.cached(&self.headers, address, || header.map(Arc::new)).map(drop)

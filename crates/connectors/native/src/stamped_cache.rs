@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_read_before_a_removal_is_not_kept_after_it() {
+    fn what_was_read_before_a_removal_is_not_cached_after_it() {
         let cache = StampedCache::new(100, UnitWeighter, true);
         let before = cache.stamp(1u64);
         cache.insert(1, before, "old");

@@ -1,4 +1,4 @@
-//! What all handles of one open file share: its reader, and its writer where it is open for writing.
+//! The state that all handles of one open file share: its reader, and its writer if it is open for writing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! How many bytes metadata takes in a file: two extensions of the native connector.
+//! Sizes of the metadata in a file: two extensions of the native connector.
 
 use model::{Error, ObjectKind, Result, Token};
 use vol::ExtensionValue;

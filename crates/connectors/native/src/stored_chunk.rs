@@ -1,4 +1,4 @@
-//! Where one chunk is stored, and how many there are: extensions of the native connector.
+//! The position of one chunk, and the number of chunks: extensions of the native connector.
 
 use model::{Error, Result, Token};
 use vol::{ChunkInfo, ExtensionValue};

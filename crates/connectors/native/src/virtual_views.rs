@@ -1,4 +1,4 @@
-//! How far each virtual dataset of a file reaches, where that differs from what the file was opened with.
+//! The view of each virtual dataset of a file that differs from the view that the file was opened with.
 
 use std::collections::HashMap;
 

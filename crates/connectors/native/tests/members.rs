@@ -79,7 +79,7 @@ impl Members {
         Arc::new(Multi::split(self.metadata.clone(), self.raw.clone(), RAW_START).unwrap())
     }
 
-    /// The same for a writer that dies after so many writes.
+    /// Returns the file for a writer that dies after so many writes.
     fn mortal(&self, left: &Arc<AtomicU64>) -> Handle {
         let mortal =
             |inner: &Arc<Memory>| -> Handle { Arc::new(Mortal { inner: inner.clone(), left: left.clone() }) };

@@ -13,7 +13,7 @@ fn new_file(memory: &Arc<Memory>) -> Arc<dyn Container> {
     create_handle(memory.clone(), "(memory)", &FileCreate::default(), &access).unwrap()
 }
 
-/// Makes a group, and returns whether its object header is of version 2, which has a signature.
+/// Creates a group, and returns whether its object header is of version 2, which has a signature.
 fn makes_new_headers(container: &dyn Container, memory: &Memory, name: &str) -> bool {
     let place = Some(LinkLocation::new(container.info().unwrap().root, name));
     let group = container.group_create(&OpGroupCreate { place, ..OpGroupCreate::default() }).unwrap();

@@ -44,7 +44,7 @@ fn a_chunk_is_found_by_its_first_element_as_a_list_tells_it() {
     assert!(find(vec![4, 1]).is_err() && find(vec![8, 0]).is_err() && find(vec![0]).is_err());
 }
 
-/// Makes a dataset of so many stored chunks, indexed by a B-tree of several nodes.
+/// Creates a dataset of so many stored chunks, indexed by a B-tree of several nodes.
 fn with_chunks(memory: &Arc<Memory>, count: u64) -> Token {
     let access = FileAccess { version_low: LibVersion::Earliest, ..FileAccess::write() };
     let container = create_handle(memory.clone(), "(memory)", &FileCreate::default(), &access).unwrap();

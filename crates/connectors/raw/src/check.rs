@@ -1,4 +1,4 @@
-//! What is wrong with the files of a folder, below the objects.
+//! Checks of the files of a folder, below the objects.
 
 use json_text::{files, text};
 use model::{Kind, Result, Token};

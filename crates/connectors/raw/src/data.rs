@@ -69,7 +69,7 @@ pub(crate) fn elements_of(info: &DatasetInfo) -> Elements {
         _ => None,
     };
     let size = u64::from(info.datatype.size()).max(1);
-    // A fill value of another size is refused when a dataset is made; text made by hand may still have one.
+    // A fill value of another size is refused when a dataset is created; text made by hand may still have one.
     Elements { size, fill: fill.filter(|fill| fill.len() as u64 == size) }
 }
 

@@ -81,7 +81,8 @@ impl Folder {
         }
         if is_unfinished && lock.is_none() {
             folder.warn(
-                "objects were being moved when a program ended: opening for writing finishes it".into(),
+                "objects were being moved when a program ended: open the container for writing to finish it"
+                    .into(),
             );
         }
         *folder.lock.lock() = lock;

@@ -1,4 +1,4 @@
-//! Where objects are in the folder, and what was seen there.
+//! Positions of objects in the folder, and the state of their files when they were read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};

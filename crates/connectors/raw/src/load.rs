@@ -37,7 +37,7 @@ enum Target<'v> {
     Said(&'v Value<'static>),
 }
 
-/// Makes objects of what was found, with their links, attributes and pairs.
+/// Creates objects of what was found, with their links, attributes and pairs.
 pub(crate) fn load(
     folder: &Folder,
     keeper: &RawContainer,

@@ -1,4 +1,4 @@
-//! Where objects belong: each at one of its links, the others become link files.
+//! The position of each object in the folder: at one of its links. The other links become link files.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ffi::OsString;

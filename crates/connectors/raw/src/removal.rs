@@ -1,4 +1,4 @@
-//! What goes with a container, file by file: whatever else is in its folder is another caller's, and stays.
+//! Removal of a container, file by file. Other files in its folder stay.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn is_of_group(name: &OsStr) -> bool {
     name == GROUP_FILE || is_temporary(name) || !name.as_encoded_bytes().starts_with(b".")
 }
 
-/// Returns the same, for a group that has no objects any more.
+/// Returns whether a file of the folder of a group without objects belongs to the container.
 pub(crate) fn is_of_empty_group(name: &OsStr) -> bool {
     name == GROUP_FILE || is_temporary(name) || ends_with(name, ".link")
 }

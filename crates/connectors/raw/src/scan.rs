@@ -1,4 +1,4 @@
-//! What is in a folder, before it is made into objects. Links of the file system are not followed.
+//! Listing of a folder, before objects are created from it. Links of the file system are not followed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What descriptors stand for: values, and references as text.
+//! The values of descriptors: variable-length values, and references as text.
 
 use json_text::text::{read, write};
 use json_text::{reference_from_json, reference_to_json};

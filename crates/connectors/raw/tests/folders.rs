@@ -399,7 +399,7 @@ fn moves_that_a_program_did_not_finish_are_finished() {
     put(&*c, d, &[1, 2]);
     put(&*c, ints(&*c, g, "inner", &[1]), &[3]);
     c.close().unwrap();
-    // As if it ended after both were taken away: `g` was to become `d`, and `d` was to go into it.
+    // As if it ended after both were moved away: `g` was to become `d`, and `d` was to go into it.
     let own = place.path.join(".hyperslab");
     std::fs::create_dir_all(own.join("moving")).unwrap();
     std::fs::rename(place.path.join("g"), own.join("moving/aa")).unwrap();

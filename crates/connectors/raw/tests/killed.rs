@@ -13,7 +13,7 @@ use vol::*;
 /// Tells the program that is to be killed where to write.
 const VICTIM: &str = "HYPERSLAB_RAW_VICTIM";
 
-/// Makes datasets, renames their groups and swaps names, and says after each commit how far it is.
+/// Creates datasets, renames their groups and swaps names, and says after each commit how far it is.
 fn victim(path: &str) {
     let place = Folder::at(path.as_ref());
     let c = place.create();

@@ -1,4 +1,4 @@
-//! Where a container is: `host:port/name?options`, or `[unix:/path/to/socket]/name?options`. Several servers in front of one
+//! Addresses of containers: `host:port/name?options`, or `[unix:/path/to/socket]/name?options`. Several servers of one
 //! store are separated by commas.
 
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 //!
 //! Every operation becomes a frame, in the form of [`protocol::wire`]; bulk goes between the socket and the caller's buffers
 //! as it is. An operation that is waited for costs one round trip on a connection of its own, so that many threads ask
-//! at once. Broken connections are made anew, and the numbers of operations let the server run each of them once.
+//! at once. Broken connections are created anew, and the numbers of operations let the server run each of them once.
 #![forbid(unsafe_code)]
 
 pub mod address;

@@ -254,7 +254,9 @@ impl<'a> Placed<'a> {
 }
 
 fn broken(wanted: &str) -> Error {
-    Error::corrupt("use file directly").with("problem", "the server did not tell").with("wanted", wanted)
+    Error::corrupt("use file directly")
+        .with("problem", "the answer of the server lacks it")
+        .with("wanted", wanted)
 }
 
 fn part(bytes: &[u8], run: Run) -> Result<&[u8]> {

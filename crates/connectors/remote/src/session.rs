@@ -91,13 +91,13 @@ fn may_pass(failure: &Failure) -> bool {
     }
 }
 
-/// Returns whether an error shows that a silent server used up the time already.
+/// Returns whether an error ends all attempts: a silent server has used up the time already.
 pub(crate) fn is_fatal(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as K;
     matches!(error.kind(), K::TimedOut | K::WouldBlock | K::InvalidInput)
 }
 
-/// Returns one question that belongs to no session.
+/// Asks one of the nodes a question that belongs to no session.
 pub(crate) fn ask<V: wire::Wire>(address: &Address, kind: FrameKind, bytes: &[u8]) -> Result<V> {
     let connected = persist(address.options.deadline, |deadline| {
         let mut outcome = Err(Failure::Lost(std::io::ErrorKind::NotConnected.into()));
@@ -119,13 +119,13 @@ fn shown(nodes: &[Endpoint]) -> String {
     nodes.iter().map(Endpoint::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The server was there, and gave the connection up: it may have too many at the moment.
+/// Returns whether the server was there and closed the connection, for example because it has too many at the moment.
 pub(crate) fn is_cut(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as K;
     matches!(error.kind(), K::UnexpectedEof | K::ConnectionReset | K::ConnectionAborted | K::BrokenPipe)
 }
 
-/// Returns a caller that was never there is not waited for.
+/// Returns a function that refuses a failure to connect at once, unless the server was there before.
 pub(crate) fn at_once(began: bool) -> impl Fn(Failure) -> Failure {
     move |failure| match failure {
         Failure::Lost(error) if !began && !is_cut(&error) => {
@@ -141,7 +141,7 @@ impl Session {
         self.request.create.is_some() || self.request.access.access == Access::Write
     }
 
-    /// Makes or opens a container.
+    /// Creates or opens a container.
     pub(crate) fn open(address: Address, request: OpenRequest) -> Result<Self> {
         let writable = request.create.is_some() || request.access.access == Access::Write;
         let Options { direct, root, .. } = &address.options;

@@ -8,7 +8,7 @@ pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<us
     lz4_flex::block::decompress_into(input, out).map_err(|error| at.corrupt(error.to_string()))
 }
 
-/// Returns the same by the reference library, which is twice as fast.
+/// Decodes a block with the reference library, which is twice as fast.
 #[cfg(feature = "lz4-c")]
 pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
     // It counts in 32 bits; no chunk's block is longer.
@@ -29,7 +29,7 @@ pub(crate) fn encode_into(
     lz4_flex::block::compress_into(input, out).map_err(|error| at.invalid(error.to_string()))
 }
 
-/// Returns the same by the reference library.
+/// Encodes with the reference library.
 #[cfg(feature = "lz4-c")]
 pub(crate) fn encode_into(
     at: Origin,
@@ -48,7 +48,7 @@ pub(crate) fn encode_high(at: Origin, input: &[u8], _level: u32, out: &mut [u8])
     encode_into(at, input, 1, out)
 }
 
-/// Returns the same by the reference library.
+/// Encodes with the reference library, with effort of a level.
 #[cfg(feature = "lz4-c")]
 pub(crate) fn encode_high(at: Origin, input: &[u8], level: u32, out: &mut [u8]) -> Result<usize, Error> {
     let mode = lz4::block::CompressionMode::HIGHCOMPRESSION(level as i32);

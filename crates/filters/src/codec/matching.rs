@@ -1,4 +1,4 @@
-//! What the encoders of LZF and BloscLZ share.
+//! Functions that the encoders of LZF and BloscLZ share.
 
 /// Literals after which the search takes longer steps.
 const PATIENCE: usize = 256;

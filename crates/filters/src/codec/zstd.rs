@@ -108,7 +108,8 @@ mod imp {
             decoder.decode_all(input, out).map_err(|error| at.corrupt(error.to_string()))
         }
 
-        /// Returns one level only. HDF5 readers need the content size, which this encoder leaves out: it is put in.
+        /// Encodes with the only level that there is. HDF5 readers need the content size, which this encoder leaves
+        /// out, so it is inserted.
         pub(crate) fn encode(
             &mut self,
             at: Origin,

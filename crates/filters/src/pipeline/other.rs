@@ -1,4 +1,5 @@
-//! What `H5Pencode` does not say about chunks and their filters, for connectors that keep properties in its form.
+//! Properties of chunks and their filters that `H5Pencode` leaves out, for connectors that store properties in its
+//! form.
 
 use model::bytes::{Cursor, Put};
 use model::properties::{ChunkIndexKind, DatasetCreate, Layout};
@@ -39,7 +40,7 @@ pub fn other(create: &DatasetCreate) -> Result<Option<Vec<u8>>> {
     Ok(Some(out))
 }
 
-/// The inverse of [`other`], into properties that were decoded already.
+/// Decodes what [`other`] encoded, into properties that were decoded before.
 pub fn take_other(bytes: &[u8], create: &mut DatasetCreate) -> Result<()> {
     let mut cursor = Cursor::new(bytes, "other properties");
     let [flags, number] = cursor.array()?;

@@ -12,7 +12,8 @@ pub fn stages(filters: &[FilterSpec]) -> Vec<Stage<'_>> {
     filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect()
 }
 
-/// Between stages the data may be longer than the chunk: a checksum or a codec's frame around it.
+/// Returns the most bytes between two stages. Data may be longer than the chunk there, by a checksum or by a codec's
+/// frame.
 pub fn stage_bytes_max(chunk_bytes: usize) -> usize {
     chunk_bytes.saturating_add(chunk_bytes / 2).saturating_add(4096)
 }
@@ -50,7 +51,7 @@ pub fn mask_of_none(filters: &[FilterSpec]) -> u32 {
     ((1u64 << filters.len().min(32)) - 1) as u32
 }
 
-/// Returns a chunk through its filters, and the mask of those that were left out.
+/// Applies filters to a chunk. Returns the bytes, and the mask of the filters that were skipped.
 pub fn apply(registry: &Registry, filters: &[FilterSpec], chunk: &[u8]) -> Result<(Vec<u8>, u32)> {
     let (mut scratch, mut out) = (Scratch::new(), Vec::new());
     let done = registry.encode_into(&stages(filters), chunk, &mut scratch, &mut out);
@@ -59,7 +60,7 @@ pub fn apply(registry: &Registry, filters: &[FilterSpec], chunk: &[u8]) -> Resul
     Ok((out, mask))
 }
 
-/// A chunk from what its filters made of it.
+/// Undoes the filters of a stored chunk.
 pub fn undo(
     registry: &Registry,
     filters: &[FilterSpec],
@@ -72,7 +73,7 @@ pub fn undo(
     done.map_err(|error| failed("undo filters", &error))
 }
 
-/// Like [`undo`], for a chunk that may be damaged: `tolerance` says what is accepted of it.
+/// Undoes the filters of a chunk that may be damaged. `tolerance` says which damage is accepted.
 ///
 /// # Errors
 /// Returns `Corrupt` for what is not accepted, and `Unsupported` for a filter that is not in `registry`.

@@ -27,7 +27,8 @@ pub fn complete(registry: &Registry, create: &mut DatasetCreate, datatype: &Data
     complete_values(create, datatype)
 }
 
-/// Like [`complete`], for containers that keep filters without applying them: those that this build lacks are welcome.
+/// Completes values as [`complete`] does, for containers that store filters without applying them. Filters that this
+/// build lacks are accepted.
 pub fn complete_values(create: &mut DatasetCreate, datatype: &Datatype) -> Result<()> {
     let mut filters = std::mem::take(&mut create.filters);
     for filter in &mut filters {

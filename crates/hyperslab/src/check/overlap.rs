@@ -1,4 +1,4 @@
-//! Chunks that share bytes of a file: no writer stores them so, and a forged index can make any number of one.
+//! Chunks that share bytes of a file. No writer stores them, but a forged index can name the same bytes any number of times.
 
 use model::{Charge, Error, Result, Token};
 use vol::{ChunkInfo, Container};
@@ -19,7 +19,7 @@ pub(super) fn check_overlap(container: &dyn Container, dataset: Token) -> Result
     found.check()
 }
 
-/// Where chunks lie: addresses and lengths.
+/// Addresses and lengths of chunks.
 struct ChunkAddresses {
     places: Vec<(u64, u64)>,
     charge: Charge,

@@ -61,8 +61,8 @@ fn a_thread_that_unwinds_does_not_commit() {
 #[test]
 fn a_close_that_fails_as_a_file_is_dropped_goes_to_the_hook() {
     let scratch = Folder::new("dropped-hook");
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let hook = told.clone();
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let hook = reported.clone();
     let access =
         FileAccess::write().with_close_error_hook(move |error| hook.lock().unwrap().push(error.to_string()));
     // A text is written into a folder that is gone by then.
@@ -73,8 +73,8 @@ fn a_close_that_fails_as_a_file_is_dropped_goes_to_the_hook() {
     file.create_group("g").unwrap();
     remove(&folder);
     drop(file);
-    let told = told.lock().unwrap();
-    assert!(told.len() == 1 && told[0].contains("a.json"), "{told:?}");
+    let reported = reported.lock().unwrap();
+    assert!(reported.len() == 1 && reported[0].contains("a.json"), "{reported:?}");
 }
 
 fn remove(folder: &Path) {

@@ -1,4 +1,4 @@
-//! Datasets made one after another: ranks use them at once, and see the links to them whenever they look.
+//! Datasets created one after another: ranks use them at once, and see the links to them whenever they look.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Numbers {
 /// What each dataset holds, by its path.
 type Known = BTreeMap<String, Vec<i32>>;
 
-/// Makes a dataset of which every rank writes its part, but for the last element.
+/// Creates a dataset of which every rank writes its part, but for the last element.
 fn create(file: &File, known: &mut Known, path: &str, (rank, ranks): (u64, u64)) -> Result<()> {
     let seed = known.len() as i32 * 1000;
     let count = 3 * ranks + 1;

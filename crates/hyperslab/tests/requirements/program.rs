@@ -1,4 +1,4 @@
-//! A program that knows nothing of connectors: it makes a file, and reads it. Where the file is, others say.
+//! A program that knows nothing of connectors: it creates a file, and reads it. Where the file is, others say.
 
 use std::path::{Path, PathBuf};
 

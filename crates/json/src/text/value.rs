@@ -97,7 +97,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Names and values of an object.
+    /// Returns the names and values of an object.
     pub fn members(&self) -> Result<&[(Cow<'a, str>, Value<'a>)]> {
         match self {
             Value::Object(members) => Ok(members),
@@ -171,7 +171,7 @@ pub fn list<'a, T: Into<Value<'a>>>(entries: impl IntoIterator<Item = T>) -> Val
     Value::Array(entries.into_iter().map(Into::into).collect())
 }
 
-/// An object that is being made.
+/// An object that is being created.
 #[derive(Debug, Default)]
 pub struct Fields<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
 

@@ -1,4 +1,4 @@
-//! What containers owe: as much as was asked, in the order that was asked for.
+//! Checks of containers: they return as much as was asked for, in the order that was asked for.
 
 use model::{Index, Link, Order, Result, text};
 use vol::{AttributeInfo, ContainerInfo, OpList, Operation, Page};

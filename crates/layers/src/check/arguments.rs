@@ -1,4 +1,4 @@
-//! What callers owe: names, selections and buffers that fit.
+//! Checks of callers: their names, selections and buffers fit.
 
 use model::link::check_name;
 use model::properties::{FillValue, Layout};

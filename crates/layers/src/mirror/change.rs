@@ -41,7 +41,7 @@ impl Mirror {
         stopped.map_or(Ok(()), Err)
     }
 
-    /// Returns a change that makes an object.
+    /// Returns a change that creates an object.
     pub(crate) fn make(
         &self,
         operation: Operation,

@@ -338,7 +338,7 @@ impl Layer for Mirror {
         self.write_chunk(dataset, offset, filter_mask, data)
     }
 
-    /// Returns what is written past us does not reach the targets.
+    /// Fails, because elements that are written past the layer do not reach the targets.
     fn elements_place(&self, _op: &OpPlacement) -> Result<Placement> {
         Err(Error::unsupported("place elements of a mirrored container"))
     }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The inner container is the *primary*; each `to` names a *target*, in which `{}` stands for the primary's path
-//! (`to=raw:{}.copy`). Making a container makes its targets; opening it opens them.
+//! (`to=raw:{}.copy`). Creating a container creates its targets; opening it opens them.
 //!
 //! A target that misses a change is *stale*. With `on_failure=stop` that change and all later ones fail, with
 //! `on_failure=continue` the target is left out. Which targets are stale stands in an attribute of the primary's root

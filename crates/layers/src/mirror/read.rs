@@ -38,7 +38,7 @@ impl Mirror {
             let info = pair.target.dataset_info(pair.token(dataset)?)?;
             without_descriptors(&info.datatype)?;
             match info.committed {
-                Some(_) => Err(Error::unsupported("tell a committed datatype of a target")),
+                Some(_) => Err(Error::unsupported("return a committed datatype of a target")),
                 None => Ok(info),
             }
         })

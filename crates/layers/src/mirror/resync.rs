@@ -1,4 +1,4 @@
-//! Resynchronising: a stale target is made anew from the primary.
+//! Resynchronising: a stale target is created anew from the primary.
 
 use std::sync::Arc;
 

@@ -90,7 +90,7 @@ impl Target {
 
 /// The changes since the container was created or opened.
 pub(crate) struct Progress {
-    /// The container was made, not opened.
+    /// The container was created, not opened.
     pub(crate) is_new: bool,
     pub(crate) is_changed: bool,
     /// The primary says that it is being changed.
@@ -116,7 +116,7 @@ pub(crate) struct Mirror {
 }
 
 impl Mirror {
-    /// Makes or opens the targets of a container that was just made or opened.
+    /// Creates or opens the targets of a container that was just created or opened.
     pub(crate) fn new(op: &Wrap<'_>, policy: Policy, locations: Vec<String>) -> Result<Self> {
         let info = op.inner.info()?;
         let mark = MirrorMark::read(&*op.inner)?;

@@ -1,4 +1,4 @@
-//! Which object of a target is which of the primary.
+//! The map between objects of the primary and those of a target.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

@@ -1,4 +1,4 @@
-//! What is counted: in shards, so that threads seldom meet, with plain numbers under a lock that is held shortly.
+//! Counters, in shards, so that threads seldom contend for a lock.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;

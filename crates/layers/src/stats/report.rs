@@ -97,13 +97,13 @@ impl Stats {
         [("operation", &self.operations), ("object", &self.objects)]
     }
 
-    /// As text for people, in aligned columns.
+    /// Returns the report as text for people, in aligned columns.
     pub fn to_table(&self) -> String {
         let tables = self.tables().into_iter().filter(|(_, rows)| !rows.is_empty());
         tables.map(|(title, rows)| table(title, rows)).collect::<Vec<_>>().join("\n")
     }
 
-    /// As JSON; times are in nanoseconds.
+    /// Returns the report as JSON, with times in nanoseconds.
     pub fn to_json(&self) -> String {
         let tables = self.tables().map(|(title, rows)| {
             let rows: Vec<String> = rows.iter().map(|row| json_row(title, row)).collect();

@@ -31,7 +31,7 @@ impl BytePosition {
         self.bytes
     }
 
-    /// Returns the bits of one element, which has exactly [`LinkLocation::bytes`] bytes.
+    /// Returns the bits of one element, which has exactly [`BytePosition::bytes`] bytes.
     pub(super) fn load(&self, element: &[u8]) -> u128 {
         // The usual sizes apart: a `memcpy` of unknown length costs more than the number.
         let value = match *element {

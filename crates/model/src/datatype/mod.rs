@@ -192,7 +192,7 @@ impl Compound {
         self.members.iter().find(|m| m.name == name)
     }
 
-    /// Members one after another, without gaps.
+    /// Returns a compound of members one after another, without gaps.
     pub fn packed(members: impl IntoIterator<Item = (String, Datatype)>) -> Self {
         let mut size = 0;
         let members = members.into_iter().map(|(name, datatype)| {

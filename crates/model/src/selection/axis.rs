@@ -84,7 +84,7 @@ impl Axis {
         self.count
     }
 
-    /// Coordinates in each block.
+    /// Returns the number of coordinates in each block.
     pub fn block(&self) -> u64 {
         self.block
     }

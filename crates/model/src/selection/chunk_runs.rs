@@ -1,4 +1,4 @@
-//! Where a selection meets a box (a chunk, or the whole extent): runs that are contiguous on both sides.
+//! The intersection of a selection and a box (a chunk, or the whole extent), as runs that are contiguous in both.
 
 use super::point_index::BucketWalk;
 use super::runs::RegularWalk;

@@ -1,4 +1,4 @@
-//! How containers are made and opened: what of it can travel.
+//! Arguments for creating and opening containers, as far as they can be sent.
 
 use model::properties::FileCreate;
 use model::{Limits, Result};
@@ -19,7 +19,7 @@ structure! {
     Wrapping { location, parameters, access, create, truncate }
 }
 
-/// A container to be made or opened.
+/// A container to be created or opened.
 #[derive(Debug, Clone)]
 pub struct OpenRequest {
     /// The path part of the location.
@@ -35,7 +35,7 @@ pub struct OpenRequest {
 }
 
 impl OpenRequest {
-    /// Returns what a connector is asked to make.
+    /// Returns what a connector is asked to create.
     pub fn create(op: &ContainerCreate<'_>) -> Self {
         OpenRequest {
             path: op.path.to_owned(),

@@ -1,4 +1,4 @@
-//! What comes back: bytes, and bulk next to them.
+//! Answers: bytes, and byte strings next to them.
 
 use model::{Charge, Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 use vol::*;
@@ -25,7 +25,7 @@ impl Answer {
         Answer { bytes: scratch::take(), ..Answer::default() }
     }
 
-    /// For an answer that was read: the thread uses its buffer again.
+    /// Drops an answer that was read, and gives its buffer back to the thread.
     pub fn recycle(self) {
         scratch::give(self.bytes);
     }
@@ -40,7 +40,7 @@ impl Answer {
         let _ = error.put(&mut self.bytes);
     }
 
-    /// The error, where there is one.
+    /// Returns the error of an operation that failed.
     pub fn check(&self) -> Result<()> {
         match self.failed {
             true => {

@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Text that stays where it is.
+    /// Reads text without copying it.
     pub fn text(&mut self) -> Result<&'a str> {
         let count = self.count(1)?;
         let bytes = self.take(count)?;

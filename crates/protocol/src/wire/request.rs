@@ -1,4 +1,4 @@
-//! What goes there: arguments as bytes, with byte strings and space for elements next to them.
+//! Requests: arguments as bytes, with byte strings and buffers for elements next to them.
 
 use std::cell::OnceCell;
 

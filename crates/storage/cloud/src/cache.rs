@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_process_kept_another_finds() {
+    fn what_one_process_cached_another_finds() {
         let (_folder, cache) = cache(1 << 20);
         cache.object("s3://b/k", "v1").unwrap().put(&(100..200), &data(100));
         let other = cache.object("s3://b/k", "v1").unwrap();

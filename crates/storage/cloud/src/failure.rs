@@ -1,4 +1,4 @@
-//! What goes wrong on the way to a server.
+//! Failures of requests to a server.
 
 use std::io;
 

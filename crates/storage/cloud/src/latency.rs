@@ -1,4 +1,4 @@
-//! How long servers take to answer, as far as this process has seen.
+//! Response times of servers, as this process has measured them.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

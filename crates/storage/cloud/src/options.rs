@@ -1,4 +1,4 @@
-//! DriverParameters that all drivers of this crate take.
+//! Parameters that all drivers of this crate take.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ const CACHE_BYTES: u64 = 1 << 30;
 
 /// Names of the parameters, each with one line for people.
 pub(crate) const PARAMETERS: &[(&str, &str)] = &[
-    ("memory_bytes", "bytes of the file that are kept in memory (default: 67108864)"),
+    ("memory_bytes", "bytes of the file that are cached in memory (default: 67108864)"),
     ("cache", "folder that keeps what was fetched after the program ends"),
     ("cache_bytes", "size of that folder (default: 1073741824)"),
 ];

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_bytes_are_kept_than_allowed() {
+    fn no_more_bytes_are_cached_than_allowed() {
         let mut segments = Segments::new(100);
         for n in 0..50 {
             let purpose = if n % 2 == 0 { Purpose::Elements } else { Purpose::Metadata };

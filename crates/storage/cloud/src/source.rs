@@ -1,4 +1,4 @@
-//! Where the bytes of a remote file come from: one object, read by ranges.
+//! The source of the bytes of a remote file: one object, which is read by ranges.
 
 use std::future::Future;
 use std::io;

@@ -195,7 +195,7 @@ fn object<S: Service>(target: &Target<'_>) -> io::Result<StoredObject> {
     object_with::<S>(target, Settings::default())
 }
 
-/// Returns the same with settings, which the location takes precedence over.
+/// Returns the object that a driver is asked for, with settings. Those of the location take precedence.
 fn object_with<S: Service>(target: &Target<'_>, settings: Settings) -> io::Result<StoredObject> {
     let text = target.path.to_str().ok_or_else(|| wrong("a location is text"))?;
     let url = Url::parse(text).map_err(|_| wrong("a location is SCHEME://BUCKET/KEY"))?;

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The error for a file that is open elsewhere without `FILE_SHARE_DELETE` (`ERROR_SHARING_VIOLATION`).
+/// The error for a file that another handle has open without `FILE_SHARE_DELETE` (`ERROR_SHARING_VIOLATION`).
 const SHARING_VIOLATION: i32 = 32;
 const FIRST_WAIT: Duration = Duration::from_millis(1);
 const WAIT_MAX: Duration = Duration::from_millis(32);

@@ -87,7 +87,7 @@ pub struct Info {
 }
 
 impl Info {
-    /// Of an open file.
+    /// Returns the info of an open file.
     pub fn of(file: &File) -> io::Result<Info> {
         let found = file.metadata()?;
         Ok(Info {
@@ -234,7 +234,7 @@ impl Dir {
         self.handle.pinned().filter(|path| path.exists()).unwrap_or_else(|| self.path.clone())
     }
 
-    /// Returns the same for an inner file that is open.
+    /// Returns a path that leads to this very file as long as it is open, as [`Dir::pinned`] does for a directory.
     pub fn pinned_file(&self, relative: impl AsRef<Path>, file: &File) -> PathBuf {
         let pinned = Handle::pinned_file(file).filter(|path| path.exists());
         pinned.unwrap_or_else(|| self.path(relative))

@@ -1,4 +1,4 @@
-//! How many bytes a file or a folder has in storage, without the holes of files.
+//! The number of bytes that a file or a folder has in storage, without the holes of files.
 
 use std::fs::File;
 use std::io;

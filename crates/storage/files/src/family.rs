@@ -112,7 +112,7 @@ impl Family {
         Ok(Family { pattern, asked_bytes, member_bytes: AtomicU64::new(member_bytes), mode, members })
     }
 
-    /// Size of each member but the last.
+    /// Returns the size of each member but the last.
     pub fn member_bytes(&self) -> u64 {
         self.member_bytes.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! Which file of several holds which kind of bytes, and at which addresses.
+//! The map from kinds of bytes to the files and addresses that hold them.
 
 use std::ffi::OsString;
 use std::io;

@@ -1,4 +1,4 @@
-//! A layer that makes calls wait: until they are let go, so that a test decides what happens meanwhile, or for a time.
+//! A driver that makes calls wait, for a time or until a test releases them, so that the test decides what happens meanwhile.
 
 use std::io;
 use std::time::Duration;
@@ -29,12 +29,12 @@ impl Pause {
         Pause { inner, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// From now on calls of this kind wait.
+    /// Makes calls of this kind wait from now on.
     pub fn stop(&self, call: Call) {
         self.state().stopped = Some(call);
     }
 
-    /// From now on each call of this kind takes at least this long.
+    /// Makes each call of this kind take at least this long from now on.
     pub fn delay(&self, call: Call, time: Duration) {
         self.state().delayed = Some((call, time));
     }
@@ -107,7 +107,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn calls_of_one_kind_wait_until_they_are_let_go() {
+    fn calls_of_one_kind_wait_until_they_are_released() {
         let memory = Arc::new(Memory::new());
         let pause = Pause::new(memory.clone());
         pause.stop(Call::Write);

@@ -71,7 +71,7 @@ impl Posix {
         &self.file
     }
 
-    /// Device and number of the file: equal for two handles of one file, whatever it is called.
+    /// Returns the device and number of the file, which are equal for all handles of one file, whatever its path.
     pub fn identity(&self) -> Identity {
         self.identity
     }
@@ -207,8 +207,8 @@ fn open_error(path: &Path, error: io::Error, caching: Caching) -> io::Error {
     }
 }
 
-/// Returns a folder that may be searched and written but not read cannot be opened to be synced; such a file is created
-/// all the same, and its name is as durable as the system makes it.
+/// Opens the folder of a file to sync it. Returns `None` for a folder that may be searched and written but not read:
+/// the file is created all the same, and its name is as durable as the system makes it.
 fn open_folder(path: &Path) -> Option<fs::File> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     fs::File::open(parent.unwrap_or(Path::new("."))).ok()

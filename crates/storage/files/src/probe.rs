@@ -1,4 +1,4 @@
-//! Whether something can be created at a path.
+//! Checks whether something can be created at a path.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -16,7 +16,7 @@ pub fn check_can_create(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Like [`check_can_create`], for those who create missing folders too.
+/// Checks that a file can be created, as [`check_can_create`] does, by a caller that creates missing folders too.
 pub fn check_can_create_folders(path: &Path) -> io::Result<()> {
     let exists = |folder: &&Path| folder.symlink_metadata().is_ok();
     match path.symlink_metadata() {

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn window_moves_addresses_and_ends_where_it_was_told() {
+    fn window_moves_addresses_and_ends_with_its_range() {
         let view = View::new(digits(), 2..6);
         let mut buf = [0; 4];
         view.read_at(0, &mut buf).unwrap();

@@ -18,7 +18,7 @@ pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 impl<'a> Reader<'a> {
     /// Returns a value that ends too early, or says what cannot be.
     pub(crate) fn corrupt() -> Error {
-        Error::Corrupt("a stored value makes no sense".into())
+        Error::Corrupt("a stored value is not valid".into())
     }
 
     pub(crate) fn byte(&mut self) -> Result<u8> {
@@ -81,7 +81,7 @@ pub(crate) fn put_runs(runs: &crate::runs::Runs, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the inverse of [`put_runs`].
+/// Decodes runs that [`put_runs`] appended.
 pub(crate) fn runs(reader: &mut Reader<'_>) -> Result<crate::runs::Runs> {
     let count = reader.count()?;
     let (mut all, mut last) = (Vec::with_capacity(count), 0u64);

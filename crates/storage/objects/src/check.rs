@@ -1,4 +1,4 @@
-//! What every engine tests before it changes anything.
+//! Checks that every engine makes before it changes anything.
 
 use crate::{Change, Condition, Error, Fetch, Result, Update};
 

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of stores.
 
 use std::io;
 

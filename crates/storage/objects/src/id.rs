@@ -33,7 +33,7 @@ impl ContainerId {
         ContainerId(id)
     }
 
-    /// Returns the inverse of `Display`; `None` for anything else.
+    /// Parses what `Display` writes, or returns `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<ContainerId> {
         let digits: Vec<u8> = text.bytes().filter(|&byte| byte != b'-').collect();
@@ -47,13 +47,13 @@ impl ContainerId {
 }
 
 impl ObjectId {
-    /// 16 bytes whose order is that of the identities.
+    /// Returns 16 bytes whose order is that of the identities.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
     }
 
-    /// The inverse of [`ObjectId::to_bytes`].
+    /// Returns the identity of bytes that [`ObjectId::to_bytes`] returned.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> ObjectId {
         let both = u128::from_be_bytes(bytes);

@@ -1,4 +1,4 @@
-//! Which records are there: runs in order that neither touch nor overlap.
+//! Sets of records, as runs in order that neither touch nor overlap.
 
 /// First record and one past the last.
 pub type Run = (u64, u64);
@@ -71,7 +71,7 @@ impl Runs {
         runs.take_while(move |run| run.0 < end).map(move |run| (run.0.max(start), run.1.min(end)))
     }
 
-    /// Returns the same as a set of its own.
+    /// Returns the runs inside of a range, cut to it, as a set of their own.
     pub(crate) fn cut(&self, start: u64, end: u64) -> Runs {
         Runs(self.within(start, end).collect())
     }

@@ -79,7 +79,7 @@ struct SmallFile {
     state: Arc<Mutex<State>>,
 }
 
-/// The name under which pages are counted: containers are made in another folder, and renamed.
+/// The name under which pages are counted: containers are created in another folder, and renamed.
 impl Medium for Small {
     fn open(&self, dir: &Dir, name: &str, how: Open) -> io::Result<Box<dyn MediumFile>> {
         if how != Open::Read && self.state.lock().unwrap().refuses {

@@ -100,7 +100,7 @@ impl Socket {
         })
     }
 
-    /// The system asks a silent other side whether it is still there: a machine that is gone says nothing by itself.
+    /// Makes the system check whether a silent peer is still there, because a machine that failed sends nothing.
     ///
     /// # Errors
     /// Returns the error of the system.

@@ -8,7 +8,7 @@ use crate::Subject;
 use crate::kit::*;
 
 super::suite! { "objects":
-    |_| true => object_info_tells_what_it_is, kinds_of_many_objects_are_told_at_once, unlinked_object_lives_until_released,
+    |_| true => object_info_tells_what_it_is, kinds_of_many_objects_are_returned_at_once, unlinked_object_lives_until_released,
         unlinked_object_without_a_handle_is_gone, an_object_retained_twice_needs_two_releases,
         release_without_retain_is_refused, unknown_token_is_not_found, token_of_another_container_is_refused,
         wrong_kind_of_object_is_refused, deleting_a_group_removes_its_members, releasing_an_unlinked_group_removes_its_members, elements_outlive_the_link_of_an_open_dataset,
@@ -36,7 +36,7 @@ fn object_info_tells_what_it_is(s: &Subject) -> Result<()> {
     Ok(())
 }
 
-fn kinds_of_many_objects_are_told_at_once(s: &Subject) -> Result<()> {
+fn kinds_of_many_objects_are_returned_at_once(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     let root = c.root()?;
     let (group, data) = (c.group(root, "g")?, c.ints(root, "d", &[1])?);

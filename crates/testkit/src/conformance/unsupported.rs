@@ -1,4 +1,4 @@
-//! What a connector lacks, it says: never a silent success.
+//! Operations that a connector lacks return `Unsupported`, and never succeed silently.
 
 use model::datatype::ReferenceKind;
 use model::properties::ObjectCreate;

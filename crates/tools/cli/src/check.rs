@@ -18,7 +18,7 @@ pub(crate) const USAGE: &str = "\
 usage: hyperslab check [-v] [--json] [--repair] FILE...
   Opens every object and reads every attribute and every stored element.
   Prints a line for each thing that is wrong; the exit code is then 1.
-  -v, --verbose  print how each error came about
+  -v, --verbose  print the causes of each error
   --json         print a line of JSON for each file: what was read, and what is wrong
   --repair       first repair what is safe to repair: blobs and objects that nothing uses, links that lead nowhere, wrong
                  counts, in object stores. Nobody else may write to the container meanwhile.

@@ -58,7 +58,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "stat",
-        about: "say what a file holds and where its bytes go; takes the options of h5stat",
+        about: "print statistics of a file: what it holds, and where its bytes go; takes the options of h5stat",
         usage: h5::stat::USAGE,
         run: h5::stat::run,
     },
@@ -70,7 +70,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "objects",
-        about: "list what a container keeps in an object store: objects, dkeys, akeys",
+        about: "list what a container stores in an object store: objects, dkeys, akeys",
         usage: objects::USAGE,
         run: objects::run,
     },
@@ -82,7 +82,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "log",
-        about: "say what a log holds: flushes, entries, what was overwritten",
+        about: "print what a log holds: flushes, entries, what was overwritten",
         usage: log::USAGE,
         run: log::run,
     },
@@ -94,7 +94,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "vol",
-        about: "say which connectors and layers there are, and what a stack means",
+        about: "list connectors and layers, and explain stacks",
         usage: vol::USAGE,
         run: vol::run,
     },
@@ -124,7 +124,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "completions",
-        about: "print what makes a shell complete commands and options",
+        about: "print a script that completes commands and options in a shell",
         usage: completions::USAGE,
         run: completions::run,
     },

@@ -98,10 +98,10 @@ fn bytes(text: &str) -> Result<u64> {
         _ => 64,
     };
     let number: Option<u64> = digits.parse().ok();
-    let chunk_coords = number.and_then(|number| number.checked_mul(1u64.checked_shl(shift)?));
+    let bytes = number.and_then(|number| number.checked_mul(1u64.checked_shl(shift)?));
     let wrong =
         || Error::invalid("read arguments").with("option", "--memory").with("bytes", format!("{text:?}"));
-    chunk_coords.ok_or_else(wrong)
+    bytes.ok_or_else(wrong)
 }
 
 fn common() -> Common {

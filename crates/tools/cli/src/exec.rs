@@ -102,7 +102,7 @@ fn find_library() -> Result<PathBuf> {
     let found = places.iter().find(|place| place.is_file());
     let missing = || {
         let error = Error::not_found("find library").with("name", LIBRARY).with("folder", folder.display());
-        error.with("help", "cargo build --release -p hyperslab-hdf5 makes it; --library FILE names another")
+        error.with("help", "cargo build --release -p hyperslab-hdf5 builds it; --library FILE names another")
     };
     existing(found.ok_or_else(missing)?)
 }

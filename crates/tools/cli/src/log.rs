@@ -15,8 +15,8 @@ const GROUP: &str = "__LOG";
 
 pub(crate) const USAGE: &str = "\
 usage: hyperslab log [--entries | --join] FILE...
-  Says what the logs of files hold: flushes, bytes, what was overwritten later, and for each dataset its entries and the
-  pieces that a reader puts together. FILE is run.h5 or log:run.h5.
+  Prints what the logs of files hold: flushes, bytes, what was overwritten later, and for each dataset its entries and the
+  runs that a reader joins. FILE is run.h5 or log:run.h5.
   --entries   print each entry, as they were written: the dataset, where its bytes are, and which elements it has,
               counted in C order
   --join      bring logs that are in subfiles (FILE.subfiles/) into the file, without what was overwritten; then the

@@ -1,4 +1,4 @@
-//! Which path of a container may have been meant by one that leads nowhere.
+//! Guesses at the path that was meant by one that leads nowhere.
 
 use hyperslab::vol::model::link::components;
 use hyperslab::vol::{Container, OpList, path};

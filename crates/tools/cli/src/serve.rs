@@ -18,14 +18,14 @@ use crate::settings::registry;
 pub(crate) const USAGE: &str = "\
 usage: hyperslab serve [OPTIONS]
   --root DIR              containers are under this folder (.)
-  --vol STACK             layers over every container; a last part with a colon is the connector: \"stats | raw:\"
+  --vol STACK             layers over every container; a last entry with a colon is the connector: \"stats | raw:\"
                           object+rados:POOL/ are the containers of a pool, for any number of servers
   --listen ADDR           127.0.0.1:4555; unix:/path is a socket of this machine
   --http ADDR             containers over HTTP, for browsers and programs, with /healthz and /metrics; beyond this
                           machine without --tokens, only these two
   --http-origin ORIGIN    pages of this origin (https://HOST) may read answers; may be repeated
   --tokens FILE           who may do what: lines of NAME TOKEN read|write PATH; needed beyond this machine
-  --no-auth               everybody may do everything; without it and without --tokens, a token is made, which clients
+  --no-auth               everybody may do everything; without it and without --tokens, a token is created, which clients
                           of the same user on this machine find
   --audit FILE            write down who asked for what, from where, and whether it was allowed: a line of JSON each
   --cert FILE --key FILE  encrypt (PEM)
@@ -38,7 +38,7 @@ usage: hyperslab serve [OPTIONS]
   --patience SECONDS      of a frame; --lease SECONDS of a client that is gone; --idle SECONDS of one that is silent
   --lock-lease SECONDS    of a lock of such a client; --lock-patience SECONDS of those that wait for it
   --log text|json         lines on standard error; --log-level error|warn|info|debug
-  --check-config          say whether this makes sense, and end
+  --check-config          check this configuration, and end
 ";
 
 /// The options.
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 fn serve(wanted: &Wanted) -> Result<()> {
     if wanted.check_only {
         wanted.config.check()?;
-        println!("the configuration makes sense");
+        println!("the configuration is valid");
         return Ok(());
     }
     crate::allocator::give_back_large_blocks();

@@ -1,4 +1,4 @@
-//! What holds for the whole command: the connectors that are known, and the layers that the user asked for.
+//! Settings of the whole command: the registered connectors, and the layers that the user chose.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! How much there is to do, from one quick walk over objects: nothing but headers and indexes is read.
+//! An estimate of the work, from one quick walk over objects that reads headers and indexes only.
 
 use std::collections::HashSet;
 

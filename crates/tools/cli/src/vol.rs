@@ -13,7 +13,7 @@ pub(crate) const USAGE: &str = "\
 usage: hyperslab vol list          every connector and layer: number, version, what it can do, where it came from
        hyperslab vol show STACK    what a stack does with every operation, from the caller down
        hyperslab --vol \"mirror{to=…}\" vol state LOCATION     which copies of a container are up to date
-       hyperslab --vol \"mirror{to=…}\" vol resync LOCATION    makes those anew that are not
+       hyperslab --vol \"mirror{to=…}\" vol resync LOCATION    creates the others anew
 ";
 
 pub(crate) fn run(args: &[String]) -> ExitCode {

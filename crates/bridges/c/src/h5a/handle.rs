@@ -79,7 +79,7 @@ impl AttributeHandle {
         self.new_name.read().as_ref().unwrap_or(&self.info().name) == name
     }
 
-    /// The attribute was renamed.
+    /// Records that the attribute was renamed.
     pub fn set_name(&self, name: &str) {
         *self.new_name.write() = Some(name.to_owned());
     }

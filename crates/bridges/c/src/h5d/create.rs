@@ -22,7 +22,7 @@ use crate::handles::{self, ObjectHandle, Space};
 /// A chunk that lies partly outside of the extent is not filtered (`H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS`).
 pub(crate) const DONT_FILTER_PARTIAL_CHUNKS: u32 = 2;
 
-/// What a new dataset is made of.
+/// What a new dataset is created of.
 pub(super) struct NewDataset {
     pub(super) datatype: hid_t,
     pub(super) space: hid_t,

@@ -1,4 +1,4 @@
-//! How processes transferred elements, as transfer lists say afterwards.
+//! The way in which processes transferred elements, as transfer lists report it afterwards.
 
 use hyperslab::vol::model::properties::Layout;
 use hyperslab::{Dataspace, Transfer as Way};

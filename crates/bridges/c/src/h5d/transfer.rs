@@ -304,7 +304,7 @@ fn refused(dataset: &ObjectHandle, direction: Direction, failure: Failure) -> Fa
     failure
 }
 
-/// The same, for a transfer that could not even begin.
+/// Refuses a collective transfer that could not begin, for all processes, and returns the failure.
 pub(super) fn refuse(
     ids: TransferIds,
     values: &TransferValues,

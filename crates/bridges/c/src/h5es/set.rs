@@ -1,4 +1,4 @@
-//! What an event set holds: operations in progress, and those that failed.
+//! The state of an event set: operations in progress, and those that failed.
 
 use std::ffi::{CString, c_int, c_uint};
 use std::time::{Duration, UNIX_EPOCH};

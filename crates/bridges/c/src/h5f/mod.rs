@@ -283,7 +283,7 @@ fn close_degree(shared: &SharedFile) -> c_int {
 /// Closes the container if this was its last handle. Else it closes with the last one.
 fn close_container(shared: Arc<SharedFile>) -> Fallible<()> {
     match Arc::try_unwrap(shared) {
-        // After a fork the changes are the parent's to commit: the child only lets go of the file.
+        // After a fork the changes are the parent's to commit: the child only drops the file.
         Ok(shared) if shared.generation != system::process::generation() => Ok(()),
         Ok(shared) => Ok(shared.container.close()?),
         Err(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! What is set of a file that is open, and what is free in it.
+//! Settings and free space of an open file.
 
 use std::ffi::c_int;
 

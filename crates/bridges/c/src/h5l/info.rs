@@ -1,4 +1,4 @@
-//! What links are, as C sees them.
+//! The info of links in C's form.
 
 use std::ffi::c_int;
 
@@ -38,7 +38,7 @@ pub struct H5L_info2_t {
     u: LinkValue2,
 }
 
-/// The same, with addresses.
+/// The address of an object, or the size of a link's value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union LinkValue1 {

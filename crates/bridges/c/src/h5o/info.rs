@@ -1,4 +1,4 @@
-//! What objects are, as C sees them.
+//! The info of objects in C's form.
 
 use std::ffi::{c_int, c_uint, c_ulong};
 

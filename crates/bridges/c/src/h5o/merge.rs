@@ -1,4 +1,4 @@
-//! Where copies look for committed datatypes that they share.
+//! The search for committed datatypes that copies share.
 
 use std::ffi::c_int;
 use std::sync::Arc;

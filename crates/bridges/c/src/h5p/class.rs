@@ -225,7 +225,7 @@ pub struct PropertyClass {
     pub parent: Option<Arc<PropertyClass>>,
     /// The class of the library that it is, or is derived from.
     pub kind: Kind,
-    /// The same for a class and for what changes made of it.
+    /// A number that a class and all its changed versions share.
     origin: u64,
     /// Its own properties. One that is removed is removed from lists too.
     properties: RwLock<Vec<ClassProperty>>,

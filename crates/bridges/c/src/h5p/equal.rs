@@ -1,4 +1,4 @@
-//! Whether two lists are equal.
+//! Comparison of property lists.
 
 use super::list::{PropertyList, Seen};
 use super::list_values::ListValues;

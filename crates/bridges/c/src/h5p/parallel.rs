@@ -1,4 +1,4 @@
-//! How the processes of an MPI job transfer elements and metadata. Hints on the way to do so are stored, and change nothing.
+//! Properties of transfers by the processes of an MPI job. Hints are stored, and change nothing.
 
 use std::ffi::{c_int, c_uint};
 

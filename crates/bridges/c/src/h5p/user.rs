@@ -79,7 +79,7 @@ impl UserProperty {
         }
     }
 
-    /// The same, for callbacks that get the list.
+    /// Calls a callback that gets the list, and returns the value that it leaves.
     fn call_on(
         &self,
         function: ListValueFunction,

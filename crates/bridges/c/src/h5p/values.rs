@@ -165,9 +165,9 @@ impl Default for DatasetAccessValues {
     }
 }
 
-/// Allocates or frees values of variable length (`H5MM_allocate_t`, `H5MM_free_t`).
+/// Allocates values of variable length (`H5MM_allocate_t`).
 pub type AllocateFunction = Option<unsafe extern "C" fn(usize, *mut c_void) -> *mut c_void>;
-/// The same, to free them.
+/// Frees values of variable length (`H5MM_free_t`).
 pub type FreeFunction = Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>;
 /// `H5T_conv_except_func_t`
 pub type ExceptionFunction =

@@ -1,4 +1,4 @@
-//! What is selected.
+//! Queries of selections.
 
 use std::ffi::c_int;
 

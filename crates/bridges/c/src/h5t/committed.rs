@@ -124,7 +124,7 @@ pub unsafe extern "C" fn H5Tcommit_async(
     })
 }
 
-/// Runs the opening of a committed datatype and inserts it into an event set.
+/// Opens a committed datatype, and inserts the operation into an event set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn H5Topen_async(
     file: Text,

@@ -1,4 +1,4 @@
-//! Where the values of an element are, in C's form and in the library's.
+//! Positions of the values of an element, in C's form and in the library's.
 
 use hyperslab::vol::model::datatype::{Datatype, ReferenceKind, VarLen, VarLenKind};
 

@@ -1,4 +1,4 @@
-//! How much memory elements and their values take.
+//! Sizes of elements and their values in memory.
 
 use hyperslab::vol::model::Heap;
 use hyperslab::vol::model::datatype::Datatype;

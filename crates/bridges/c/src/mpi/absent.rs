@@ -1,4 +1,4 @@
-//! What stands for MPI in a library without it.
+//! Substitutes for MPI in a library that was built without it.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ pub type MPI_Comm = *mut c_void;
 /// As [`MPI_Comm`].
 pub type MPI_Info = *mut c_void;
 
-/// There are none.
+/// Parameters of MPI, which do not exist without MPI.
 #[derive(Debug)]
 pub enum Parameters {}
 
 impl Parameters {
-    /// Fails: the library was built without MPI.
+    /// Returns an error: the library was built without MPI.
     pub fn duplicate(_comm: MPI_Comm, _info: MPI_Info) -> Fallible<Arc<Self>> {
         Err(Failure::unsupported("this library was built without MPI (the feature `mpi`)"))
     }
 
-    /// There is nothing to return.
+    /// Never returns, because there are no values of this type.
     pub fn give(&self) -> Fallible<(MPI_Comm, MPI_Info)> {
         match *self {}
     }
 
-    /// There are none.
+    /// Never returns, because there are no values of this type.
     pub fn hints(&self) -> super::Hints {
         match *self {}
     }
 
-    /// There is nothing to open.
+    /// Never returns, because there are no values of this type.
     pub fn registry(&self, _registry: &Registry) -> Fallible<Registry> {
         match *self {}
     }

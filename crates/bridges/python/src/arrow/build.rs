@@ -28,7 +28,7 @@ pub(crate) struct Elements {
 
 /// Returns an error of Arrow as one of the library.
 pub(crate) fn refused(error: &ArrowError) -> Error {
-    Error::invalid("make Arrow array").with("problem", error)
+    Error::invalid("create Arrow array").with("problem", error)
 }
 
 impl Elements {

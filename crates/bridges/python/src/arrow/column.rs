@@ -1,4 +1,4 @@
-//! How elements of a datatype become an Arrow column: the memory datatype that is read, and the type of the column.
+//! Arrow columns of elements: the memory datatype that is read, and the type of the column.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Column {
     /// Returns the column of arrays of `dims` elements of this one.
     pub(crate) fn in_array(self, dims: &[u64]) -> Result<Column> {
         dims.iter().rev().try_fold(self, |inner, &len| {
-            let too_long = || Error::limit("make Arrow array").with("elements", len);
+            let too_long = || Error::limit("create Arrow array").with("elements", len);
             let count = i32::try_from(len).map_err(|_| too_long())?;
             let memory = Datatype::array(&[count as u32], inner.memory.clone());
             Ok(Column { memory, kind: ColumnKind::Array(count as usize, Box::new(inner)) })
@@ -61,7 +61,7 @@ impl Column {
 
     fn at_depth(datatype: &Datatype, depth: usize) -> Result<Column> {
         let depth =
-            depth.checked_sub(1).ok_or_else(|| Error::limit("make Arrow type").with("depth", DEPTH_MAX))?;
+            depth.checked_sub(1).ok_or_else(|| Error::limit("create Arrow type").with("depth", DEPTH_MAX))?;
         match datatype {
             Datatype::Integer(t) => integer(t.bits.size, t.signed),
             Datatype::Bitfield(t) => integer(t.size, false),
@@ -84,7 +84,7 @@ impl Column {
                 Ok(Column { memory, kind: ColumnKind::Struct(parts.to_vec()) })
             }
             Datatype::Time(_) | Datatype::Reference(_) => {
-                Err(Error::unsupported("make Arrow type").with("class", datatype.class_name()))
+                Err(Error::unsupported("create Arrow type").with("class", datatype.class_name()))
             }
         }
     }
@@ -135,7 +135,7 @@ fn integer(size: u32, signed: bool) -> Result<Column> {
         (3..=4, false) => (4, DataType::UInt32),
         (5..=8, true) => (8, DataType::Int64),
         (5..=8, false) => (8, DataType::UInt64),
-        _ => return Err(Error::unsupported("make Arrow type").with("bytes of an integer", size)),
+        _ => return Err(Error::unsupported("create Arrow type").with("bytes of an integer", size)),
     };
     Ok(Column { memory: Datatype::integer(size, signed, native()), kind: ColumnKind::Number(kind) })
 }

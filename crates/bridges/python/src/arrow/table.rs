@@ -134,7 +134,7 @@ impl Source {
 /// Returns the members of a compound that were asked for, in the order of the question.
 fn chosen(column: Column, members: Option<&[String]>) -> Result<Column> {
     let ColumnKind::Struct(all) = &column.kind else {
-        return Err(Error::invalid("make table").with("problem", "the dataset has no members"));
+        return Err(Error::invalid("create table").with("problem", "the dataset has no members"));
     };
     let Some(names) = members else { return Ok(column) };
     let find = |name: &String| {

@@ -24,7 +24,7 @@ pub(super) fn inflate(stored: &[u8], raw: u64, limits: &Limits) -> Result<Vec<u8
     let corrupt = || Error::corrupt("inflate log metadata table");
     let raw = raw.within(limits.metadata_bytes_max, "log metadata table")?;
     if raw / EXPANSION_MAX > stored.len() {
-        return Err(corrupt().with("problem", "larger than its bytes can make it"));
+        return Err(corrupt().with("problem", "larger than its bytes can inflate to"));
     }
     let failed = |e: filters::Error| corrupt().with("problem", e);
     Registry::default().decode(&[DEFLATE], 0, stored.to_vec(), raw, raw).map_err(failed)

@@ -66,7 +66,7 @@ pub(crate) struct Records {
     pub(crate) bytes: Vec<u8>,
     /// By selection as it is encoded, where its frame begins.
     selections: HashMap<Vec<u8>, u64>,
-    /// The same by list, which is held: entries that share one need not be looked at twice.
+    /// Positions of frames by list. The list is held, so that entries that share one are looked up once.
     seen: HashMap<*const Run, (Arc<[Run]>, u64)>,
 }
 
@@ -117,7 +117,7 @@ impl Records {
     }
 }
 
-/// An entry of a record, whose selection is elsewhere.
+/// An entry of a record, whose selection is in a frame of its own.
 pub(crate) struct RecordEntry {
     pub(crate) coded: Coded,
     pub(crate) place: EntryOffset,

@@ -22,7 +22,7 @@ use crate::work::{self, Work};
 
 /// Bytes of chunks whose coordinates are listed at a time.
 const BATCH_BYTES: u64 = 256 << 20;
-/// The same for files that are far away: two batches are under way at a time.
+/// Bytes of chunks whose coordinates are listed at a time, for remote files, of which two batches are read at a time.
 const REMOTE_BATCH_BYTES: u64 = 64 << 20;
 /// Decoded chunks that wait to be copied to their places.
 const WAITING_BYTES: u64 = 32 << 20;
@@ -55,7 +55,7 @@ struct Band {
 }
 
 /// A part of the caller's buffer: elements of the selection from `before` on.
-struct Target<'b> {
+struct ElementBuffer<'b> {
     before: u64,
     bytes: &'b mut [u8],
 }
@@ -80,7 +80,7 @@ pub(crate) fn read(
     let Some(bounds) = selection.bounds(dataset.dims())? else { return Ok(()) };
     let reader = Reading { file, dataset, chunks, grid, selection, points, bounds, keeps_whole };
     match &reader.points {
-        Some(points) => reader.read_apart(points.chunks(), Target { before: 0, bytes: into }),
+        Some(points) => reader.read_apart(points.chunks(), ElementBuffer { before: 0, bytes: into }),
         None => reader.read_bands(selection.chunks(dataset.dims(), &layout.shape)?, into),
     }
 }
@@ -112,7 +112,7 @@ impl Reading<'_> {
 
     fn read_bands(&self, wanted: impl Iterator<Item = Vec<u64>>, into: &mut [u8]) -> Result<()> {
         let mut wanted = wanted.peekable();
-        let mut rest = Target { before: 0, bytes: into };
+        let mut rest = ElementBuffer { before: 0, bytes: into };
         let mut bands = self.next_bands(&mut wanted)?;
         while !bands.is_empty() {
             // The next ones are fetched while these are decoded.
@@ -185,7 +185,7 @@ impl Reading<'_> {
         Ok(first.map_or(0, |run| run.selection_offset))
     }
 
-    fn read_batch(&self, bands: Vec<Band>, into: Target<'_>) -> Result<()> {
+    fn read_batch(&self, bands: Vec<Band>, into: ElementBuffer<'_>) -> Result<()> {
         let count: usize = bands.iter().map(|band| band.chunks.len()).sum();
         if !self.is_worth_sharing(count as u64, into.bytes.len()) {
             let chunks = bands.iter().flat_map(|band| &band.chunks);
@@ -203,14 +203,14 @@ impl Reading<'_> {
     fn read_in_turn<'s>(
         &self,
         mut chunks: impl Iterator<Item = &'s Vec<u64>>,
-        mut into: Target<'_>,
+        mut into: ElementBuffer<'_>,
         work: &mut Work,
     ) -> Result<()> {
         chunks.try_for_each(|chunk_coords| self.read_chunk(chunk_coords, &mut into, work))
     }
 
     /// Chunks whose elements lie between each other's: loaded on all cores, then copied by one.
-    fn read_apart(&self, wanted: impl Iterator<Item = Vec<u64>>, mut into: Target<'_>) -> Result<()> {
+    fn read_apart(&self, wanted: impl Iterator<Item = Vec<u64>>, mut into: ElementBuffer<'_>) -> Result<()> {
         let batch_max = (WAITING_BYTES / self.chunks.chunk_bytes.max(1)).clamp(1, 4096) as usize;
         let mut wanted = wanted.peekable();
         while wanted.peek().is_some() {
@@ -241,12 +241,12 @@ impl Reading<'_> {
         });
         let runs: Vec<ChunkRun> = runs.collect();
         let mut packed = vec![0; (count * bytes) as usize];
-        let mut target = Target { before: 0, bytes: &mut packed };
+        let mut target = ElementBuffer { before: 0, bytes: &mut packed };
         self.file.works.with(|work| self.read_runs(chunk_coords, &runs, &mut target, work))?;
         Ok(packed)
     }
 
-    fn unpack(&self, chunk_coords: &[u64], packed: &[u8], into: &mut Target<'_>) -> Result<()> {
+    fn unpack(&self, chunk_coords: &[u64], packed: &[u8], into: &mut ElementBuffer<'_>) -> Result<()> {
         let mut rest = packed;
         for run in self.runs(chunk_coords)? {
             let target = into.part(&run, self.element_bytes());
@@ -272,7 +272,7 @@ impl Reading<'_> {
     }
 
     /// The wanted elements of one chunk, to their places.
-    fn read_chunk(&self, chunk_coords: &[u64], into: &mut Target<'_>, work: &mut Work) -> Result<()> {
+    fn read_chunk(&self, chunk_coords: &[u64], into: &mut ElementBuffer<'_>, work: &mut Work) -> Result<()> {
         let mut runs = self.runs(chunk_coords)?;
         let Some(first) = runs.next() else { return Ok(()) };
         let Some(at) = self.find(chunk_coords)? else {
@@ -326,7 +326,7 @@ impl Reading<'_> {
         chunk_coords: &[u64],
         at: ChunkAt,
         (first, mut runs): (ChunkRun, ChunkRuns),
-        into: &mut Target<'_>,
+        into: &mut ElementBuffer<'_>,
         work: &mut Work,
     ) -> Result<()> {
         let mut some = vec![first];
@@ -352,7 +352,7 @@ impl Reading<'_> {
         done
     }
 
-    fn copy_rest(&self, runs: ChunkRuns, chunk: &[u8], into: &mut Target<'_>) -> Result<()> {
+    fn copy_rest(&self, runs: ChunkRuns, chunk: &[u8], into: &mut ElementBuffer<'_>) -> Result<()> {
         runs.copy_out(self.dataset.element_bytes(), chunk, into.before, into.bytes)
     }
 
@@ -367,7 +367,7 @@ impl Reading<'_> {
         &self,
         at: ChunkAt,
         runs: impl Iterator<Item = ChunkRun>,
-        into: &mut Target<'_>,
+        into: &mut ElementBuffer<'_>,
         work: &mut Work,
     ) -> Result<()> {
         let (bytes, before) = (self.element_bytes(), into.before);
@@ -384,7 +384,7 @@ impl Reading<'_> {
         &self,
         chunk_coords: &[u64],
         runs: &[ChunkRun],
-        into: &mut Target<'_>,
+        into: &mut ElementBuffer<'_>,
         work: &mut Work,
     ) -> Result<()> {
         let runs = runs.iter().copied();
@@ -403,7 +403,12 @@ impl Reading<'_> {
 }
 
 /// Copies runs of a chunk to their places.
-fn copy(runs: impl IntoIterator<Item = ChunkRun>, chunk: &[u8], into: &mut Target<'_>, element_bytes: u64) {
+fn copy(
+    runs: impl IntoIterator<Item = ChunkRun>,
+    chunk: &[u8],
+    into: &mut ElementBuffer<'_>,
+    element_bytes: u64,
+) {
     for run in runs {
         let target = into.part(&run, element_bytes);
         let from = (run.chunk_offset * element_bytes) as usize;
@@ -411,7 +416,7 @@ fn copy(runs: impl IntoIterator<Item = ChunkRun>, chunk: &[u8], into: &mut Targe
     }
 }
 
-impl<'b> Target<'b> {
+impl<'b> ElementBuffer<'b> {
     /// Returns the place of a run.
     fn part(&mut self, run: &ChunkRun, element_bytes: u64) -> &mut [u8] {
         let start = ((run.selection_offset - self.before) * element_bytes) as usize;
@@ -419,12 +424,12 @@ impl<'b> Target<'b> {
     }
 
     /// Returns what comes before the element with that number, and the rest.
-    fn split(self, at: u64, element_bytes: u64) -> (Target<'b>, Target<'b>) {
+    fn split(self, at: u64, element_bytes: u64) -> (ElementBuffer<'b>, ElementBuffer<'b>) {
         let (now, later) = self.bytes.split_at_mut(((at - self.before) * element_bytes) as usize);
-        (Target { before: self.before, bytes: now }, Target { before: at, bytes: later })
+        (ElementBuffer { before: self.before, bytes: now }, ElementBuffer { before: at, bytes: later })
     }
 
-    fn split_at_bands(self, bands: &[Band], element_bytes: u64) -> Vec<Target<'b>> {
+    fn split_at_bands(self, bands: &[Band], element_bytes: u64) -> Vec<ElementBuffer<'b>> {
         let mut parts = Vec::with_capacity(bands.len());
         let mut rest = self;
         for next in bands.iter().skip(1) {

@@ -33,12 +33,12 @@ pub(crate) struct Chunks<'a> {
     pub(crate) filtered: bool,
     /// Bytes of a chunk without filters.
     pub(crate) chunk_bytes: u64,
-    opened: Opened,
+    opened: OpenIndex,
 }
 
 /// The index, as far as it was read.
 #[derive(Debug)]
-enum Opened {
+enum OpenIndex {
     Nothing,
     BTree1(Tree),
     Array(arrays::Array),
@@ -56,7 +56,7 @@ impl<'a> Chunks<'a> {
             max_dims: space.max_dims(),
             filtered: !dataset.filters().is_empty(),
             chunk_bytes,
-            opened: Opened::Nothing,
+            opened: OpenIndex::Nothing,
         };
         if let Some(address) = layout.address {
             chunks.opened = chunks.open_index(address)?;
@@ -64,17 +64,17 @@ impl<'a> Chunks<'a> {
         Ok(chunks)
     }
 
-    fn open_index(&self, root: Address) -> Result<Opened> {
+    fn open_index(&self, root: Address) -> Result<OpenIndex> {
         Ok(match &self.layout.index {
-            Index::BTree1 => Opened::BTree1(Tree { root, kind: Kind::Chunk { rank: self.rank() } }),
-            Index::FixedArray => Opened::Array(arrays::Array::open_fixed(self.file, root)?),
-            Index::ExtensibleArray => Opened::Array(arrays::Array::open_extensible(self.file, root)?),
+            Index::BTree1 => OpenIndex::BTree1(Tree { root, kind: Kind::Chunk { rank: self.rank() } }),
+            Index::FixedArray => OpenIndex::Array(arrays::Array::open_fixed(self.file, root)?),
+            Index::ExtensibleArray => OpenIndex::Array(arrays::Array::open_extensible(self.file, root)?),
             Index::BTree2 => {
                 let tree = btree2::open(self.file, root)?;
                 super::super::object::group::check_tree(&tree, if self.filtered { 11 } else { 10 })?;
-                Opened::BTree2(tree)
+                OpenIndex::BTree2(tree)
             }
-            Index::Single { .. } | Index::Implicit => Opened::Nothing,
+            Index::Single { .. } | Index::Implicit => OpenIndex::Nothing,
         })
     }
 
@@ -88,22 +88,22 @@ impl<'a> Chunks<'a> {
         match (&self.layout.index, &self.opened) {
             (Index::Single { filtered }, _) => Ok(Some(self.single(address, *filtered))),
             (Index::Implicit, _) => self.implicit(address, chunk_coords).map(Some),
-            (_, Opened::BTree1(tree)) => self.find_btree1(tree, chunk_coords),
-            (_, Opened::Array(array)) => self.find_array(array, chunk_coords),
-            (_, Opened::BTree2(tree)) => self.find_btree2(tree, chunk_coords),
-            (_, Opened::Nothing) => Ok(None),
+            (_, OpenIndex::BTree1(tree)) => self.find_btree1(tree, chunk_coords),
+            (_, OpenIndex::Array(array)) => self.find_array(array, chunk_coords),
+            (_, OpenIndex::BTree2(tree)) => self.find_btree2(tree, chunk_coords),
+            (_, OpenIndex::Nothing) => Ok(None),
         }
     }
 
     /// About how many chunks the index holds.
     pub(crate) fn count_hint(&self) -> Result<u64> {
         match &self.opened {
-            Opened::BTree1(tree) => tree.count_hint(self.file),
-            Opened::BTree2(tree) => Ok(tree.records),
-            Opened::Array(arrays::Array::Fixed { header, .. }) => Ok(header.entries),
-            Opened::Array(arrays::Array::Extensible { header, .. }) => Ok(header.entries),
+            OpenIndex::BTree1(tree) => tree.count_hint(self.file),
+            OpenIndex::BTree2(tree) => Ok(tree.records),
+            OpenIndex::Array(arrays::Array::Fixed { header, .. }) => Ok(header.entries),
+            OpenIndex::Array(arrays::Array::Extensible { header, .. }) => Ok(header.entries),
             // Each is found without a search.
-            Opened::Nothing => Ok(u64::MAX),
+            OpenIndex::Nothing => Ok(u64::MAX),
         }
     }
 
@@ -202,27 +202,27 @@ impl<'a> Chunks<'a> {
             return Ok(());
         }
         match &self.opened {
-            Opened::BTree1(tree) => tree.walk(self.file, &mut |key, address| {
+            OpenIndex::BTree1(tree) => tree.walk(self.file, &mut |key, address| {
                 let key = ChunkKey::decode(key, self.rank())?;
                 let chunk_coords: Vec<u64> =
                     key.offset.iter().zip(&self.layout.shape).map(|(o, c)| o / c).collect();
                 visit(&chunk_coords, self.keyed(&key, address))
             }),
-            Opened::BTree2(tree) => btree2::walk(self.file, tree, &mut |record| {
+            OpenIndex::BTree2(tree) => btree2::walk(self.file, tree, &mut |record| {
                 let (chunk_coords, chunk) = self.btree2_record(record)?;
                 visit(&chunk_coords, chunk)
             }),
-            Opened::Array(array) => self.walk_array(array, visit),
-            Opened::Nothing => self.walk_grid(visit),
+            OpenIndex::Array(array) => self.walk_array(array, visit),
+            OpenIndex::Nothing => self.walk_grid(visit),
         }
     }
 
     /// Returns the blocks of the index itself, with their bytes.
     pub(crate) fn blocks(&self) -> Result<Vec<(Address, u64)>> {
         match (&self.opened, self.layout.address) {
-            (Opened::BTree1(tree), _) => tree.nodes(self.file, &mut |_, _| Ok(())),
-            (Opened::BTree2(_), Some(root)) => btree2::blocks(self.file, root, &mut |_, _| Ok(())),
-            (Opened::Array(array), _) => array.blocks(self.file),
+            (OpenIndex::BTree1(tree), _) => tree.nodes(self.file, &mut |_, _| Ok(())),
+            (OpenIndex::BTree2(_), Some(root)) => btree2::blocks(self.file, root, &mut |_, _| Ok(())),
+            (OpenIndex::Array(array), _) => array.blocks(self.file),
             _ => Ok(Vec::new()),
         }
     }
@@ -232,7 +232,7 @@ impl<'a> Chunks<'a> {
     pub(crate) fn recorded_bytes(&self) -> Result<u64> {
         let all = self.blocks()?.into_iter().fold(0, |n: u64, (_, bytes)| n.saturating_add(bytes));
         match &self.opened {
-            Opened::Array(arrays::Array::Extensible { header, .. }) if header.index_block.is_some() => {
+            OpenIndex::Array(arrays::Array::Extensible { header, .. }) if header.index_block.is_some() => {
                 let pointers = header.groups().count() as u64 * self.file.store.sizes().offset as u64;
                 Ok(all.saturating_sub(pointers))
             }

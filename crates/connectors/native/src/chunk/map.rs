@@ -1,4 +1,4 @@
-//! Where all chunks of a dataset are, once so many were looked for that it pays to know.
+//! A map of all chunks of a dataset, which is built after so many lookups that it pays.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

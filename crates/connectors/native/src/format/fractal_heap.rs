@@ -28,7 +28,7 @@ pub(crate) struct FractalHeap {
     pub(crate) root: Option<Address>,
     /// 0: the root is a direct block.
     pub(crate) root_rows: u16,
-    pub(crate) root_stored: Option<Stored>,
+    pub(crate) root_stored: Option<StoredSize>,
     pub(crate) filters: Vec<FilterSpec>,
     /// Version of the pipeline message in the header.
     pub(crate) filters_version: u8,
@@ -54,7 +54,7 @@ pub(crate) struct Counts {
 
 /// How a filtered block is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stored {
+pub(crate) struct StoredSize {
     pub(crate) bytes: u64,
     pub(crate) filter_mask: u32,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Stored {
 pub(crate) enum ObjectId {
     Managed { offset: u64, len: u64 },
     Tiny(Vec<u8>),
-    HugeDirect { address: Address, stored: Stored, len: u64 },
+    HugeDirect { address: Address, stored: StoredSize, len: u64 },
     HugeIndirect { key: u64 },
 }
 
@@ -72,7 +72,7 @@ pub(crate) enum ObjectId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Child {
     pub(crate) address: Option<Address>,
-    pub(crate) stored: Option<Stored>,
+    pub(crate) stored: Option<StoredSize>,
 }
 
 /// Where an offset falls in a doubling table.
@@ -129,7 +129,7 @@ impl FractalHeap {
         let (root, root_rows) = (c.address(sizes)?, c.u16()?);
         let (mut root_stored, mut pipeline, mut filters_version) = (None, Vec::new(), 2);
         if filter_bytes > 0 {
-            root_stored = Some(Stored { bytes: c.length(sizes)?, filter_mask: c.u32()? });
+            root_stored = Some(StoredSize { bytes: c.length(sizes)?, filter_mask: c.u32()? });
             let body = c.take(usize::from(filter_bytes))?;
             pipeline = filters::decode(body)?;
             filters_version = body[0];
@@ -254,11 +254,15 @@ impl FractalHeap {
         let (capacity, o, l) = (c.remaining(), self.sizes.offset, self.sizes.length);
         if self.filters.is_empty() && capacity >= o + l {
             let (address, len) = (c.defined_address(self.sizes)?, c.length(self.sizes)?);
-            return Ok(ObjectId::HugeDirect { address, stored: Stored { bytes: len, filter_mask: 0 }, len });
+            return Ok(ObjectId::HugeDirect {
+                address,
+                stored: StoredSize { bytes: len, filter_mask: 0 },
+                len,
+            });
         }
         if !self.filters.is_empty() && capacity >= o + 2 * l + 4 {
             let address = c.defined_address(self.sizes)?;
-            let stored = Stored { bytes: c.length(self.sizes)?, filter_mask: c.u32()? };
+            let stored = StoredSize { bytes: c.length(self.sizes)?, filter_mask: c.u32()? };
             return Ok(ObjectId::HugeDirect { address, stored, len: c.length(self.sizes)? });
         }
         Ok(ObjectId::HugeIndirect { key: c.uint(capacity.min(8))? })
@@ -335,7 +339,7 @@ impl FractalHeap {
         let address = c.address(self.sizes)?;
         let mut stored = None;
         if direct && !self.filters.is_empty() {
-            stored = Some(Stored { bytes: c.length(self.sizes)?, filter_mask: c.u32()? });
+            stored = Some(StoredSize { bytes: c.length(self.sizes)?, filter_mask: c.u32()? });
         }
         Ok(Child { address, stored })
     }

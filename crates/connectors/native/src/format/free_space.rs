@@ -56,7 +56,7 @@ pub(crate) enum Detail {
 const LIST_OVERHEAD_BYTES: u64 = 9;
 
 impl Manager {
-    /// Returns a manager of file space without sections, as libhdf5 makes it.
+    /// Returns a manager of file space without sections, as libhdf5 creates it.
     pub(crate) fn of_file() -> Self {
         Manager {
             client: Client::File,

@@ -86,7 +86,7 @@ impl MessageRef<'_> {
 
 /// Where a message stands: its body is a range of the bytes of all blocks, so that a header costs few allocations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct MessageEntry {
     pub(crate) kind: u16,
     pub(crate) flags: u8,
     pub(crate) creation_order: Option<u16>,
@@ -166,7 +166,12 @@ fn new_prefix(bytes: &[u8]) -> Result<Prefix> {
 }
 
 /// Adds the messages of the first block, which stands in `bytes` from `start` to the end, prefix included.
-pub(crate) fn first_block(prefix: &Prefix, bytes: &[u8], start: usize, into: &mut Vec<Entry>) -> Result<()> {
+pub(crate) fn first_block(
+    prefix: &Prefix,
+    bytes: &[u8],
+    start: usize,
+    into: &mut Vec<MessageEntry>,
+) -> Result<()> {
     if prefix.version == 1 {
         return old_messages(bytes, start + prefix.prefix_bytes, into);
     }
@@ -179,7 +184,7 @@ pub(crate) fn continuation_block(
     prefix: &Prefix,
     bytes: &[u8],
     start: usize,
-    into: &mut Vec<Entry>,
+    into: &mut Vec<MessageEntry>,
 ) -> Result<()> {
     if prefix.version == 1 {
         return old_messages(bytes, start, into);
@@ -193,7 +198,7 @@ pub(crate) fn continuation_block(
 /// Messages of a header, as a rule.
 const MESSAGES: usize = 8;
 
-fn old_messages(block: &[u8], start: usize, messages: &mut Vec<Entry>) -> Result<()> {
+fn old_messages(block: &[u8], start: usize, messages: &mut Vec<MessageEntry>) -> Result<()> {
     let mut c = Cursor::new(block, "object header messages");
     c.skip(start)?;
     messages.reserve(MESSAGES);
@@ -208,7 +213,7 @@ fn old_messages(block: &[u8], start: usize, messages: &mut Vec<Entry>) -> Result
     Ok(())
 }
 
-fn new_messages(prefix: &Prefix, block: &[u8], start: usize, messages: &mut Vec<Entry>) -> Result<()> {
+fn new_messages(prefix: &Prefix, block: &[u8], start: usize, messages: &mut Vec<MessageEntry>) -> Result<()> {
     let mut c = Cursor::new(block, "object header messages");
     c.skip(start)?;
     let head = if prefix.attribute_order_tracked { 6 } else { 4 };
@@ -224,7 +229,7 @@ fn new_messages(prefix: &Prefix, block: &[u8], start: usize, messages: &mut Vec<
 
 /// One message whose head was read.
 fn push(
-    messages: &mut Vec<Entry>,
+    messages: &mut Vec<MessageEntry>,
     c: &mut Cursor<'_>,
     (kind, flags, creation_order): (u16, u8, Option<u16>),
     size: u16,
@@ -235,7 +240,7 @@ fn push(
     if !known && flags & flag::FAIL_ALWAYS != 0 {
         return Err(Error::unsupported("read object header").with("message type", kind));
     }
-    messages.push(Entry { kind, flags, creation_order, body: start..c.position() });
+    messages.push(MessageEntry { kind, flags, creation_order, body: start..c.position() });
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use model::Result;
 use model::bytes::Cursor;
 
 use super::encode::Encoder;
-use super::fractal_heap::Stored;
+use super::fractal_heap::StoredSize;
 use super::{Address, SizedFields, Sizes};
 
 /// Record types, as tree headers name them.
@@ -27,7 +27,7 @@ pub(crate) mod kind {
 pub(crate) struct Huge {
     pub(crate) address: Address,
     /// Bytes in the file; its mask is 0 where the heap has no filters.
-    pub(crate) stored: Stored,
+    pub(crate) stored: StoredSize,
     /// Bytes without filters.
     pub(crate) len: u64,
     /// The number in heap IDs of types 1 and 2.
@@ -57,7 +57,7 @@ impl Huge {
         let filter_mask = if is_filtered(kind) { c.u32()? } else { 0 };
         let len = if is_filtered(kind) { c.length(sizes)? } else { bytes };
         let id = if has_id(kind) { Some(c.length(sizes)?) } else { None };
-        Ok(Huge { address, stored: Stored { bytes, filter_mask }, len, id })
+        Ok(Huge { address, stored: StoredSize { bytes, filter_mask }, len, id })
     }
 
     pub(crate) fn encode(&self, filtered: bool, sizes: Sizes) -> Result<Vec<u8>> {
@@ -161,7 +161,7 @@ impl Attribute {
 pub(crate) struct Element {
     /// `None` where there is no chunk.
     pub(crate) address: Option<Address>,
-    pub(crate) stored: Option<Stored>,
+    pub(crate) stored: Option<StoredSize>,
 }
 
 /// How wide chunk records are.
@@ -192,7 +192,7 @@ impl ElementForm {
 
     /// Returns the element of a chunk that is not there.
     pub(crate) fn absent(self) -> Element {
-        let stored = (self.size_bytes > 0).then_some(Stored { bytes: 0, filter_mask: 0 });
+        let stored = (self.size_bytes > 0).then_some(StoredSize { bytes: 0, filter_mask: 0 });
         Element { address: None, stored }
     }
 
@@ -227,7 +227,7 @@ impl ElementForm {
         let address = c.address(self.sizes)?;
         let mut stored = None;
         if self.size_bytes > 0 {
-            stored = Some(Stored { bytes: c.uint(self.size_bytes)?, filter_mask: c.u32()? });
+            stored = Some(StoredSize { bytes: c.uint(self.size_bytes)?, filter_mask: c.u32()? });
         }
         Ok(Element { address, stored })
     }

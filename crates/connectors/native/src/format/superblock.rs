@@ -3,7 +3,7 @@
 use model::bytes::Cursor;
 use model::{Error, Result};
 
-use super::symbol_table::{Cached, Entry};
+use super::symbol_table::{Cached, SymbolTableEntry};
 use super::{Address, SizedFields, Sizes, checksum};
 
 /// The eight bytes a superblock starts with.
@@ -83,7 +83,7 @@ fn old(c: &mut Cursor<'_>, version: u8) -> Result<Superblock> {
     c.address(sizes)?;
     let end = end_of_file(c, sizes)?;
     let driver_info = c.address(sizes)?;
-    let entry = Entry::decode(c, sizes)?;
+    let entry = SymbolTableEntry::decode(c, sizes)?;
     let root = entry.header.ok_or_else(|| c.corrupt("no root group"))?;
     Ok(Superblock {
         version,

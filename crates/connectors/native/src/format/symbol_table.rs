@@ -20,13 +20,13 @@ pub(crate) enum Cached {
 
 /// One link of an old-style group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct SymbolTableEntry {
     pub(crate) name_offset: u64,
     pub(crate) header: Option<Address>,
     pub(crate) cached: Cached,
 }
 
-impl Entry {
+impl SymbolTableEntry {
     /// Returns the number of bytes of an entry.
     pub(crate) fn bytes(sizes: Sizes) -> usize {
         sizes.length + sizes.offset + 24
@@ -44,21 +44,21 @@ impl Entry {
             2 => Cached::SoftLink(scratch.u32()?),
             n => return Err(c.corrupt(format!("cache type {n}"))),
         };
-        Ok(Entry { name_offset, header, cached })
+        Ok(SymbolTableEntry { name_offset, header, cached })
     }
 }
 
 /// Returns the entries of a node.
-pub(crate) fn node(bytes: &[u8], sizes: Sizes) -> Result<Vec<Entry>> {
+pub(crate) fn node(bytes: &[u8], sizes: Sizes) -> Result<Vec<SymbolTableEntry>> {
     let mut c = Cursor::new(bytes, "symbol table node");
     c.signature(b"SNOD")?;
     c.version(1..=1)?;
     c.skip(1)?;
     let count = c.u16()?;
-    (0..count).map(|_| Entry::decode(&mut c, sizes)).collect()
+    (0..count).map(|_| SymbolTableEntry::decode(&mut c, sizes)).collect()
 }
 
 /// Returns the number of bytes of a node.
 pub(crate) fn node_bytes(leaf_k: u16, sizes: Sizes) -> u64 {
-    8 + 2 * u64::from(leaf_k) * Entry::bytes(sizes) as u64
+    8 + 2 * u64::from(leaf_k) * SymbolTableEntry::bytes(sizes) as u64
 }

@@ -172,7 +172,7 @@ pub(crate) fn all_raw(file: &Reader, header: &Header) -> Result<Vec<(RawAttribut
     all_raw_dense(file, (heap, tree), tracks_order(header))
 }
 
-/// Returns the same of attributes in a heap.
+/// Returns all attributes of a heap as their messages hold them, with their creation order.
 pub(crate) fn all_raw_dense(
     file: &Reader,
     (heap, tree): (Address, Address),

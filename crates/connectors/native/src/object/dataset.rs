@@ -1,4 +1,4 @@
-//! What a dataset's header says: type, space, layout, filters, fill value.
+//! The decoded header of a dataset: type, space, layout, filters, fill value.
 
 use std::sync::Arc;
 

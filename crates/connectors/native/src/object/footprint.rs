@@ -1,4 +1,4 @@
-//! What an object occupies besides its header.
+//! The space that an object occupies outside of its header.
 
 use model::{ObjectKind, Result};
 

@@ -7,7 +7,7 @@ use model::{Context, Error, Result, Within};
 
 use crate::format::Address;
 use crate::format::btree2::BTree2;
-use crate::format::fractal_heap::{Child, FractalHeap, ObjectId, Stored};
+use crate::format::fractal_heap::{Child, FractalHeap, ObjectId, StoredSize};
 use crate::format::free_space::Manager;
 use crate::object::btree2;
 use crate::object::decoded::{Decoded, DecodedKey};
@@ -159,7 +159,7 @@ impl Heap<'_> {
         })
     }
 
-    fn unfilter(&self, address: Address, stored: Stored, bytes: u64) -> Result<Vec<u8>> {
+    fn unfilter(&self, address: Address, stored: StoredSize, bytes: u64) -> Result<Vec<u8>> {
         let raw = self.file.store.block(address, stored.bytes, "filtered fractal heap block")?.to_vec();
         let bytes = bytes.within(self.file.store.limits.metadata_bytes_max, "fractal heap block")?;
         let block = self.file.unfilter(&self.header.filters, stored.filter_mask, raw, bytes)?;
@@ -170,7 +170,7 @@ impl Heap<'_> {
         }
     }
 
-    fn huge(&self, address: Address, stored: Stored, len: u64) -> Result<Vec<u8>> {
+    fn huge(&self, address: Address, stored: StoredSize, len: u64) -> Result<Vec<u8>> {
         if self.header.filters.is_empty() {
             return Ok(self.file.store.block(address, len, "huge fractal heap object")?.to_vec());
         }
@@ -248,27 +248,29 @@ impl Heap<'_> {
     }
 
     /// Returns where a huge object is: the start that records of all four types share.
-    fn huge_place(&self, tree: &BTree2, record: &[u8]) -> Result<(Address, Stored)> {
+    fn huge_place(&self, tree: &BTree2, record: &[u8]) -> Result<(Address, StoredSize)> {
         use crate::format::SizedFields;
         let sizes = self.file.store.sizes();
         let mut c = model::bytes::Cursor::new(record, "huge object record");
         let (address, bytes) = (c.defined_address(sizes)?, c.length(sizes)?);
         match tree.kind {
-            1..=4 => Ok((address, Stored { bytes, filter_mask: 0 })),
+            1..=4 => Ok((address, StoredSize { bytes, filter_mask: 0 })),
             n => Err(c.corrupt(format!("huge objects in a tree of type {n}"))),
         }
     }
 
     /// Records of types 1 and 2: address, stored size and mask, size, ID.
-    fn huge_record(&self, tree: &BTree2, record: &[u8]) -> Result<(Address, Stored, u64, u64)> {
+    fn huge_record(&self, tree: &BTree2, record: &[u8]) -> Result<(Address, StoredSize, u64, u64)> {
         use crate::format::SizedFields;
         let sizes = self.file.store.sizes();
         let mut c = model::bytes::Cursor::new(record, "huge object record");
         let address = c.defined_address(sizes)?;
         let bytes = c.length(sizes)?;
         match tree.kind {
-            1 => Ok((address, Stored { bytes, filter_mask: 0 }, bytes, c.length(sizes)?)),
-            2 => Ok((address, Stored { bytes, filter_mask: c.u32()? }, c.length(sizes)?, c.length(sizes)?)),
+            1 => Ok((address, StoredSize { bytes, filter_mask: 0 }, bytes, c.length(sizes)?)),
+            2 => {
+                Ok((address, StoredSize { bytes, filter_mask: c.u32()? }, c.length(sizes)?, c.length(sizes)?))
+            }
             n => Err(c.corrupt(format!("huge objects in a tree of type {n}"))),
         }
     }

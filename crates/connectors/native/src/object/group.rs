@@ -13,7 +13,7 @@ use crate::format::btree1::Kind;
 use crate::format::group::{self, LinkInfo, SymbolTable};
 use crate::format::header::kind;
 use crate::format::local_heap::{self, LocalHeap};
-use crate::format::symbol_table::{self, Cached, Entry};
+use crate::format::symbol_table::{self, Cached, SymbolTableEntry};
 use crate::format::{Address, checksum, link};
 use crate::link_storage::LinkStorage;
 use crate::listing::{Entries, Tally, link_bytes};
@@ -251,14 +251,14 @@ impl<'f> Names<'f> {
     }
 }
 
-fn entries(file: &Reader, node: Address) -> Result<Vec<Entry>> {
+fn entries(file: &Reader, node: Address) -> Result<Vec<SymbolTableEntry>> {
     let sizes = file.store.sizes();
     let len = symbol_table::node_bytes(file.tree_k.group_leaf, sizes);
     let bytes = file.store.block_up_to(node, len, "symbol table node")?;
     symbol_table::node(&bytes, sizes).during_at("read symbol table node", node.0)
 }
 
-fn link_of(entry: &Entry, names: &Names<'_>) -> Result<Link> {
+fn link_of(entry: &SymbolTableEntry, names: &Names<'_>) -> Result<Link> {
     let name = text::from_bytes(&names.text(entry.name_offset)?);
     let target = match (entry.cached, entry.header) {
         (Cached::SoftLink(offset), _) => LinkTarget::Soft(text::from_bytes(&names.text(u64::from(offset))?)),

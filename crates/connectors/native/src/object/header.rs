@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use model::{Context, Error, ObjectKind, Result, Within};
 
 use crate::format::Address;
-use crate::format::header::{self, Entry, Message, MessageRef, Prefix, kind};
+use crate::format::header::{self, Message, MessageEntry, MessageRef, Prefix, kind};
 use crate::format::shared::SharedAt;
 use crate::object::shared_table::heap_body;
 use crate::reader::Reader;
@@ -22,7 +22,7 @@ pub(crate) struct Header {
     pub(crate) prefix: Prefix,
     /// All blocks, one after another.
     bytes: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<MessageEntry>,
 }
 
 impl Header {
@@ -52,13 +52,18 @@ impl Header {
             let start = header.bytes.len();
             header.bytes.extend_from_slice(body);
             let body = start..header.bytes.len();
-            header.entries.push(Entry { kind: *kind, flags: *flags, creation_order: *creation_order, body });
+            header.entries.push(MessageEntry {
+                kind: *kind,
+                flags: *flags,
+                creation_order: *creation_order,
+                body,
+            });
         }
         header
     }
 
-    fn get(&self, entry: &Entry) -> MessageRef<'_> {
-        let Entry { kind, flags, creation_order, ref body } = *entry;
+    fn get(&self, entry: &MessageEntry) -> MessageRef<'_> {
+        let MessageEntry { kind, flags, creation_order, ref body } = *entry;
         MessageRef { kind, flags, creation_order, body: &self.bytes[body.clone()] }
     }
 
@@ -85,7 +90,7 @@ impl Header {
 
     /// Returns the number of bytes of memory, roughly.
     pub(crate) fn weight(&self) -> u64 {
-        (self.bytes.len() + self.entries.len() * size_of::<Entry>() + 256) as u64
+        (self.bytes.len() + self.entries.len() * size_of::<MessageEntry>() + 256) as u64
     }
 
     /// Returns what the object is, by the messages it has.

@@ -98,7 +98,7 @@ impl FollowedFile {
         changes.pieces.iter().try_for_each(|(at, bytes)| overlay.leader.put(*at, bytes))
     }
 
-    /// Takes what the leader tells of a new object. Returns whether links that this process made are gone with that.
+    /// Takes what the leader tells of a new object. Returns whether links that this process created are gone with that.
     pub(crate) fn apply_new(&self, changes: &Changes) -> Result<bool> {
         let mut overlay = self.overlay.write();
         let was_linked = overlay.linked.take().is_some();
@@ -115,7 +115,7 @@ impl FollowedFile {
         Ok(())
     }
 
-    /// Returns whether this process has made links to all new objects.
+    /// Returns whether this process has created links to all new objects.
     pub(crate) fn is_linked(&self) -> bool {
         self.overlay.read().linked.is_some()
     }
@@ -144,18 +144,18 @@ impl FollowedFile {
         pieces.iter().try_for_each(|(at, bytes)| self.file.write_at(*at, bytes))
     }
 
-    pub(crate) fn keep(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+    pub(crate) fn buffer(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
         let mut overlay = self.overlay.write();
         pieces.iter().try_for_each(|(at, bytes)| overlay.own.put_near(*at, bytes))
     }
 
-    pub(crate) fn kept_bytes(&self) -> u64 {
+    pub(crate) fn buffered_bytes(&self) -> u64 {
         self.overlay.read().own.bytes()
     }
 
-    pub(crate) fn take_kept(&self) -> Vec<LeaderBytes> {
-        let kept = std::mem::take(&mut self.overlay.write().own);
-        kept.iter().map(|(at, bytes)| LeaderBytes { at, bytes: bytes.to_vec() }).collect()
+    pub(crate) fn take_buffered(&self) -> Vec<LeaderBytes> {
+        let buffered = std::mem::take(&mut self.overlay.write().own);
+        buffered.iter().map(|(at, bytes)| LeaderBytes { at, bytes: bytes.to_vec() }).collect()
     }
 
     /// Makes durable what this process wrote.

@@ -39,7 +39,7 @@ impl Follower {
         Ok(Arc::new(Follower { file, native, container, path, access, registered, unlinked }))
     }
 
-    /// Makes links to these datasets, at addresses of this process's own. Returns what was written to fresh space, and the changes.
+    /// Creates links to these datasets, at addresses of this process's own. Returns what was written to fresh space, and the changes.
     fn link(&self, links: &[(LinkLocation, Token)]) -> Result<(Staged, Changes)> {
         let access = FileAccess { access: Access::Write, metadata_cache_log: None, ..self.access.clone() };
         let file = Arc::new(LinkedFile::new(self.file.clone()));
@@ -145,17 +145,17 @@ impl Replica for Follower {
         self.file.write_fresh(pieces).map_err(|e| Error::io("write to file", &e))
     }
 
-    fn keep(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+    fn write_for_commit(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
         self.native.written_by_others(pieces)?;
-        self.file.keep(pieces)
+        self.file.buffer(pieces)
     }
 
-    fn kept_bytes(&self) -> u64 {
-        self.file.kept_bytes()
+    fn buffered_bytes(&self) -> u64 {
+        self.file.buffered_bytes()
     }
 
-    fn take_kept(&self) -> Vec<LeaderBytes> {
-        self.file.take_kept()
+    fn take_buffered(&self) -> Vec<LeaderBytes> {
+        self.file.take_buffered()
     }
 
     fn elements_changed(&self) -> Result<()> {

@@ -137,15 +137,15 @@ impl Replica for Leader {
         }
     }
 
-    fn keep(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
+    fn write_for_commit(&self, pieces: &[(u64, &[u8])]) -> Result<()> {
         self.put(pieces)
     }
 
-    fn kept_bytes(&self) -> u64 {
+    fn buffered_bytes(&self) -> u64 {
         0
     }
 
-    fn take_kept(&self) -> Vec<LeaderBytes> {
+    fn take_buffered(&self) -> Vec<LeaderBytes> {
         Vec::new()
     }
 

@@ -1,4 +1,4 @@
-//! What a leader tells its followers.
+//! The changes that a leader sends to its followers.
 
 use std::ops::Range;
 

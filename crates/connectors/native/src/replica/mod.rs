@@ -5,7 +5,7 @@
 //! [message](message), and lay them over what they read ([`FollowedFile`]). So all see the same file, and the file
 //! itself stays the last commit.
 //!
-//! Of a dataset that was just made, followers get the header alone: the leader serializes the group with the link when
+//! Of a dataset that was just created, followers get the header alone: the leader serializes the group with the link when
 //! something else changes, once for many datasets, and until then it writes nothing that others read. A follower that
 //! looks at links meanwhile makes them for itself, in its memory ([`LinkedFile`]).
 

@@ -1,4 +1,4 @@
-//! Where new bytes go: space that was free at the last commit, else the end of the file.
+//! Allocation of file space: from space that was free at the last commit, or at the end of the file.
 
 mod members;
 mod pool;

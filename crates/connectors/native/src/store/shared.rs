@@ -21,7 +21,7 @@ use crate::txn::{Failure, LARGE_BYTES, Publish, PublishOrder, StagedRanges, Txn,
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(super) file: files::Handle,
-    /// The same file as `file`, where it has a page buffer.
+    /// The page buffer that `file` is, if it has one.
     pub(super) page_buffer: Option<Arc<PageBuffer>>,
     /// Where the superblock was found: all addresses count from here.
     pub(super) base: u64,
@@ -218,7 +218,7 @@ impl Shared {
         }
     }
 
-    /// Returns the same when no commit is under way at all.
+    /// Returns the transaction, when no commit is in progress.
     fn txn_alone(&self) -> Result<RwLockWriteGuard<'_, Txn>> {
         self.txn_when(Txn::is_committing)
     }

@@ -1,4 +1,4 @@
-//! Whether this writer is alone: what two writers of one file notice of each other where no lock keeps them apart.
+//! Detection of a second writer of the file, for files without a lock.
 
 use files::Handle;
 use model::{Error, Result};

@@ -1,4 +1,4 @@
-//! What the end of a file claims to be, and whether it is the record of a commit of this file.
+//! Checks whether the end of a file is the record of a commit of this file.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use model::bytes::Cursor;
 use super::io;
 use super::moves::Moves;
 use super::redo::{
-    Entry, HEAD, HEAD_BYTES, HEAD_V1, HEAD_V1_BYTES, HEAD_V3, RESERVED_BYTES, Redo, SALT, SaltBytes, TAIL,
-    TAIL_BYTES, checksum, encode_salt, place, read, reserved,
+    HEAD, HEAD_BYTES, HEAD_V1, HEAD_V1_BYTES, HEAD_V3, RESERVED_BYTES, Redo, RedoEntry, SALT, SaltBytes,
+    TAIL, TAIL_BYTES, checksum, encode_salt, place, read, reserved,
 };
 use crate::head::Head;
 
@@ -120,7 +120,7 @@ impl Claim {
                 return Err(c.corrupt("entry beyond the end of the file"));
             }
             let len = usize::try_from(len).unwrap_or(usize::MAX);
-            entries.push(Entry { at: to, data: c.take(len)?.to_vec() });
+            entries.push(RedoEntry { at: to, data: c.take(len)?.to_vec() });
         }
         let moves = if self.has_moves { Moves::decode(&mut c, &outside)? } else { Moves::default() };
         let (start, salt) = self.before.unwrap_or((self.end, SaltBytes::default()));

@@ -1,4 +1,4 @@
-//! What processes that follow this one must know of a transaction: which bytes are not in their places in the file.
+//! The bytes of a transaction that are not in their places in the file, for processes that follow this one.
 
 use std::ops::Range;
 

@@ -198,7 +198,8 @@ impl Txn {
         Ok(self.staged_since)
     }
 
-    /// Returns the number of bytes of fresh space that [`Txn::spill`] needs: what it writes, and the bytes of the salt, which may lie there.
+    /// Returns the number of bytes of fresh space that `spill` needs: for what it writes, and for the salt, which may
+    /// lie there.
     pub(crate) fn spill_bytes(&self) -> u64 {
         self.staged[PublishOrder::Middle as usize].large_bytes() + SALT_BYTES_MAX
     }

@@ -62,7 +62,7 @@ pub(super) const TAIL_BYTES: u64 = 24;
 
 /// Bytes that a commit puts in a place that was in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct RedoEntry {
     pub(crate) at: u64,
     pub(crate) data: Vec<u8>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Redo {
     /// End of the file after the commit; the record stands at or after it.
     pub(crate) end: u64,
     pub(super) salt: SaltBytes,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<RedoEntry>,
     /// For each entry, checksums of what was in its sectors before.
     pub(super) before: Vec<Vec<u64>>,
     pub(super) moves: Moves,
@@ -129,7 +129,7 @@ pub(super) fn first_end(file: &Handle) -> u64 {
     file.members().map_or(u64::MAX, |members| members.first().end)
 }
 
-/// Returns the same, where the end of the file or member is known.
+/// Returns up to `len` bytes from `at` on, fewer if the file or member ends before, at `end`.
 fn read_before(file: &Handle, end: u64, at: u64, len: usize) -> Result<Vec<u8>> {
     let have = end.saturating_sub(at);
     let mut bytes = vec![0; len.min(usize::try_from(have).unwrap_or(usize::MAX))];
@@ -139,9 +139,14 @@ fn read_before(file: &Handle, end: u64, at: u64, len: usize) -> Result<Vec<u8>> 
 
 impl Redo {
     /// Returns the record of a commit that moves the end of the file from the first of `ends` to the second.
-    pub(crate) fn new(file: &Handle, entries: Vec<Entry>, salt: SaltBytes, ends: (u64, u64)) -> Result<Redo> {
+    pub(crate) fn new(
+        file: &Handle,
+        entries: Vec<RedoEntry>,
+        salt: SaltBytes,
+        ends: (u64, u64),
+    ) -> Result<Redo> {
         let (len, first_end) = (io(file.len(), "get size of file")?, first_end(file));
-        let sums = |e: &Entry| {
+        let sums = |e: &RedoEntry| {
             let old = match e.at < first_end {
                 true => read_before(file, len, e.at, e.data.len())?,
                 false => read(file, e.at, e.data.len())?,
@@ -151,8 +156,9 @@ impl Redo {
         // Many small ones are read by all cores.
         let share_len = if file.is_serial() { entries.len().max(1) } else { ENTRIES_AT_ONCE };
         let shares = entries.chunks(share_len).collect();
-        let before =
-            thread_pool::map(shares, |share: &[Entry]| share.iter().map(sums).collect::<Result<Vec<_>>>())?;
+        let before = thread_pool::map(shares, |share: &[RedoEntry]| {
+            share.iter().map(sums).collect::<Result<Vec<_>>>()
+        })?;
         Ok(Redo {
             start: ends.0,
             end: ends.1,
@@ -189,7 +195,7 @@ impl Redo {
     /// Returns the number of bytes of the record.
     pub(crate) fn bytes(&self) -> u64 {
         let entry =
-            |(entry, before): (&Entry, &Vec<u64>)| 24 + 8 * before.len() as u64 + entry.data.len() as u64;
+            |(entry, before): (&RedoEntry, &Vec<u64>)| 24 + 8 * before.len() as u64 + entry.data.len() as u64;
         let entries = self.entries.iter().zip(&self.before).map(entry).sum::<u64>();
         HEAD_BYTES + entries + self.moves.bytes() + TAIL_BYTES
     }
@@ -230,7 +236,7 @@ impl Redo {
     /// if there never was one.
     pub(crate) fn needs_superblock_first(&self) -> bool {
         let reserved = reserved(self.start);
-        let is_zero = |e: &Entry| {
+        let is_zero = |e: &RedoEntry| {
             let inside =
                 |at: u64| usize::try_from(at.saturating_sub(e.at)).unwrap_or(usize::MAX).min(e.data.len());
             e.data[inside(reserved.start)..inside(reserved.end)].iter().all(|&b| b == 0)
@@ -340,7 +346,7 @@ impl Redo {
     }
 }
 
-fn publish(file: &Handle, entry: &Entry) -> Result<()> {
+fn publish(file: &Handle, entry: &RedoEntry) -> Result<()> {
     io(file.write_at(entry.at, &entry.data), "publish commit")
 }
 

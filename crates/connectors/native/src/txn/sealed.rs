@@ -16,7 +16,7 @@ use vol::Durability;
 use super::alone::LastSuperblock;
 use super::journal::Journal;
 use super::moves::Moves;
-use super::redo::{self, Entry, Redo, SaltBytes};
+use super::redo::{self, Redo, RedoEntry, SaltBytes};
 use super::staged::Staged;
 use super::{ByTurn, PublishOrder, io};
 
@@ -112,12 +112,12 @@ impl Sealed {
     }
 
     fn redo(&self) -> Result<Redo> {
-        let superblock = Entry { at: self.seen.at, data: self.superblock.clone() };
+        let superblock = RedoEntry { at: self.seen.at, data: self.superblock.clone() };
         // What was held back and given up again is not part of the file.
         let inside = |(at, data): (u64, &[u8])| {
             let end = if at < self.first_end { self.end() } else { u64::MAX };
             let len = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX).min(data.len());
-            (len > 0).then(|| Entry { at, data: data[..len].to_vec() })
+            (len > 0).then(|| RedoEntry { at, data: data[..len].to_vec() })
         };
         let of =
             |turns: &[Staged]| turns.iter().flat_map(Staged::iter).filter_map(inside).collect::<Vec<_>>();

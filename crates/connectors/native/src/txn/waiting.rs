@@ -1,4 +1,4 @@
-//! What a reader sees of bytes that are not in their places yet.
+//! Reads of bytes that are not in their places yet.
 
 use files::Handle;
 

@@ -26,15 +26,15 @@ pub(super) struct Names {
     header: LocalHeap,
     is_header_changed: bool,
     /// Free blocks, in the order of their list.
-    free: Vec<Free>,
+    free: Vec<FreeBlock>,
     /// Which of them starts where.
     starts: BTreeMap<u64, usize>,
     /// Removed texts that are not in the list yet, by where they are.
-    removed: BTreeMap<u64, Removed>,
+    removed: BTreeMap<u64, RemovedText>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Free {
+struct FreeBlock {
     at: u64,
     len: u64,
     is_changed: bool,
@@ -46,12 +46,12 @@ struct Free {
 const COMMITTED: u64 = 0;
 
 #[derive(Debug, Clone, Copy)]
-struct Removed {
+struct RemovedText {
     len: u64,
     generation: u64,
 }
 
-impl Free {
+impl FreeBlock {
     /// Returns whether its bytes are published last in a commit that is not in the file yet.
     fn goes_last(&self, blocks: &dyn Blocks) -> bool {
         matches!(self.written, Some((then, PublishOrder::Last)) if !blocks.is_committed(then))
@@ -116,7 +116,7 @@ impl Names {
     /// Puts a block at the end of the list.
     fn add_free(&mut self, at: u64, len: u64) {
         self.starts.insert(at, self.free.len());
-        self.free.push(Free { at, len, is_changed: true, written: None });
+        self.free.push(FreeBlock { at, len, is_changed: true, written: None });
     }
 
     /// Returns whether free blocks or removed texts have some of the bytes from `at` to `end`.
@@ -157,7 +157,7 @@ impl Names {
         }
         let need: u64 = texts.iter().map(|text| text_bytes(text)).sum();
         let least = free_bytes_min(blocks);
-        let fits = |free: &Free| free.len >= need.saturating_add(least) && !free.goes_last(blocks);
+        let fits = |free: &FreeBlock| free.len >= need.saturating_add(least) && !free.goes_last(blocks);
         let at = match self.free.iter().position(fits) {
             Some(at) => at,
             None => self.grow(blocks, need)?,
@@ -183,7 +183,7 @@ impl Names {
         if offset == 0 || self.is_free(offset, offset + len) {
             return Err(corrupt(offset));
         }
-        self.removed.insert(offset, Removed { len, generation: blocks.generation() });
+        self.removed.insert(offset, RemovedText { len, generation: blocks.generation() });
         Ok(())
     }
 
@@ -271,7 +271,7 @@ impl Names {
 
     /// Takes what was removed by commits that are in the file, neighbours joined.
     fn take_removed(&mut self, blocks: &dyn Blocks) -> Vec<(u64, u64)> {
-        let is_ready = |removed: &Removed| blocks.is_committed(removed.generation);
+        let is_ready = |removed: &RemovedText| blocks.is_committed(removed.generation);
         let ready = self.removed.iter().filter(|(_, removed)| is_ready(removed));
         let ready: Vec<(u64, u64)> = ready.map(|(at, removed)| (*at, removed.len)).collect();
         self.removed.retain(|_, removed| !is_ready(removed));
@@ -305,7 +305,7 @@ impl Names {
             match may_link && len >= least {
                 true => self.add_free(at, len),
                 false => {
-                    self.removed.insert(at, Removed { len, generation: COMMITTED });
+                    self.removed.insert(at, RemovedText { len, generation: COMMITTED });
                 }
             }
         }

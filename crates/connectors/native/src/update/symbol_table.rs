@@ -18,7 +18,7 @@ use crate::format::btree1::Kind;
 use crate::format::encode::btree1::group_key;
 use crate::format::encode::symbol_table as encode;
 use crate::format::group::SymbolTable;
-use crate::format::symbol_table::{self, Cached, Entry};
+use crate::format::symbol_table::{self, Cached, SymbolTableEntry};
 use crate::txn::PublishOrder;
 
 /// Half of the most children of a tree node, and of the most entries of a symbol table node.
@@ -30,7 +30,7 @@ pub(crate) struct Widths {
 
 /// Where a link leads.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Target<'t> {
+pub(crate) enum SymbolTarget<'t> {
     /// The header of an object, and what the entry caches of it.
     Hard(Address, Cached),
     /// A path.
@@ -43,7 +43,7 @@ pub(crate) struct Table {
     tree: Tree,
     names: Names,
     leaf_k: u16,
-    /// Symbol table nodes that were read or made.
+    /// Symbol table nodes that were read or created.
     nodes: BTreeMap<Address, Entries>,
     /// Names that were the last of their node when they were removed. Until all changes are known, the node and the key after it
     /// stay: a link that is removed and made again is to be in the same node, or a reader could miss it in between.
@@ -52,7 +52,7 @@ pub(crate) struct Table {
 
 #[derive(Debug)]
 struct Entries {
-    entries: Vec<Entry>,
+    entries: Vec<SymbolTableEntry>,
     is_changed: bool,
 }
 
@@ -88,7 +88,7 @@ impl Table {
 
     /// Returns the entry of a link.
     #[cfg(test)]
-    pub(crate) fn find(&mut self, blocks: &dyn Blocks, name: &[u8]) -> Result<Option<Entry>> {
+    pub(crate) fn find(&mut self, blocks: &dyn Blocks, name: &[u8]) -> Result<Option<SymbolTableEntry>> {
         match self.spot(blocks, name)? {
             Some(NamePosition { node, at: Ok(at), .. }) => {
                 Ok(Some(self.entries(blocks, node)?.entries[at].clone()))
@@ -105,7 +105,7 @@ impl Table {
         &mut self,
         blocks: &mut dyn Blocks,
         name: &[u8],
-        target: Target<'_>,
+        target: SymbolTarget<'_>,
     ) -> Result<bool> {
         if name.is_empty() {
             return Err(Error::invalid("insert link").with("problem", "empty name"));
@@ -125,7 +125,11 @@ impl Table {
     }
 
     /// Removes a link, and returns its entry.
-    pub(crate) fn remove(&mut self, blocks: &mut dyn Blocks, name: &[u8]) -> Result<Option<Entry>> {
+    pub(crate) fn remove(
+        &mut self,
+        blocks: &mut dyn Blocks,
+        name: &[u8],
+    ) -> Result<Option<SymbolTableEntry>> {
         let Some(NamePosition { node, at: Ok(at), .. }) = self.spot(blocks, name)? else { return Ok(None) };
         let held = self.entries(blocks, node)?;
         let entry = held.entries.remove(at);
@@ -170,29 +174,34 @@ impl Table {
     }
 
     /// Returns the entry of a new link, whose texts are put in the heap.
-    fn entry(&mut self, blocks: &mut dyn Blocks, name: &[u8], target: Target<'_>) -> Result<Entry> {
+    fn entry(
+        &mut self,
+        blocks: &mut dyn Blocks,
+        name: &[u8],
+        target: SymbolTarget<'_>,
+    ) -> Result<SymbolTableEntry> {
         match target {
-            Target::Hard(header, cached) => {
+            SymbolTarget::Hard(header, cached) => {
                 let offsets = self.names.insert(blocks, &[name])?;
-                Ok(Entry::hard(offsets[0], header, cached))
+                Ok(SymbolTableEntry::hard(offsets[0], header, cached))
             }
-            Target::Soft(path) => {
+            SymbolTarget::Soft(path) => {
                 let offsets = self.names.insert(blocks, &[name, path])?;
                 let text = u32::try_from(offsets[1]).map_err(|_| Error::limit("store soft link"))?;
-                Ok(Entry::soft(offsets[0], text))
+                Ok(SymbolTableEntry::soft(offsets[0], text))
             }
         }
     }
 
     /// The first link of a group.
-    fn start(&mut self, blocks: &mut dyn Blocks, entry: Entry) -> Result<()> {
+    fn start(&mut self, blocks: &mut dyn Blocks, entry: SymbolTableEntry) -> Result<()> {
         let sizes = blocks.sizes();
         let keys = [group_key(0, sizes)?, group_key(entry.name_offset, sizes)?];
         let node = self.add_node(blocks, vec![entry]);
         self.tree.start(blocks, &keys, node)
     }
 
-    fn add_node(&mut self, blocks: &mut dyn Blocks, entries: Vec<Entry>) -> Address {
+    fn add_node(&mut self, blocks: &mut dyn Blocks, entries: Vec<SymbolTableEntry>) -> Address {
         let at = blocks.allocate(symbol_table::node_bytes(self.leaf_k, blocks.sizes()), DataKind::Tree);
         self.nodes.insert(at, Entries { entries, is_changed: true });
         at
@@ -205,7 +214,7 @@ impl Table {
         path: &mut Path,
         node: Address,
         at: usize,
-        entry: Entry,
+        entry: SymbolTableEntry,
     ) -> Result<()> {
         let (most, sizes) = (2 * usize::from(self.leaf_k), blocks.sizes());
         let name_offset = entry.name_offset;

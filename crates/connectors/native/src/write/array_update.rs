@@ -31,7 +31,7 @@ struct ArrayUpdate {
 
 /// A data block and elements in it, all in one page if it has pages.
 #[derive(Clone, Copy)]
-struct Target<'e> {
+struct ArrayTarget<'e> {
     group: Group,
     block: u64,
     /// Within the block.
@@ -143,14 +143,14 @@ impl Storage {
             ElementLocation::Index { .. } => put_all(&mut array.elements, &elements),
             ElementLocation::Direct { pointer, group, .. } => {
                 let before: u64 = (0..group.number).map(|n| array.header.group(n).blocks).sum();
-                let target = Target { group, block: pointer - before, elements: &elements };
+                let target = ArrayTarget { group, block: pointer - before, elements: &elements };
                 let there = array.direct.get(pointer as usize).copied().flatten();
                 let at = self.put_in_block(array, there, target)?;
                 array.direct[pointer as usize] = Some(at);
                 Ok(())
             }
             ElementLocation::Secondary { pointer, group, block, .. } => {
-                let target = Target { group, block, elements: &elements };
+                let target = ArrayTarget { group, block, elements: &elements };
                 self.put_below_secondary(array, pointer, target)
             }
         }
@@ -160,7 +160,7 @@ impl Storage {
         &mut self,
         array: &mut ArrayUpdate,
         pointer: u64,
-        target: Target<'_>,
+        target: ArrayTarget<'_>,
     ) -> Result<()> {
         let (sizes, group) = (self.sizes, target.group);
         let bytes = array.header.secondary_bytes(group, sizes);
@@ -202,7 +202,7 @@ impl Storage {
         &mut self,
         array: &mut ArrayUpdate,
         there: Option<Address>,
-        target: Target<'_>,
+        target: ArrayTarget<'_>,
     ) -> Result<Address> {
         let (sizes, group) = (self.sizes, target.group);
         let (at, mut elements) = match there {
@@ -224,7 +224,7 @@ impl Storage {
         &mut self,
         array: &mut ArrayUpdate,
         there: Option<Address>,
-        target: Target<'_>,
+        target: ArrayTarget<'_>,
         secondary: &mut SecondaryBlock,
     ) -> Result<Address> {
         let (sizes, group) = (self.sizes, target.group);

@@ -39,7 +39,7 @@ pub(crate) struct CachedObject {
     pub(crate) references: u32,
     /// When it was used last, by the storage's clock.
     pub(crate) used: u64,
-    /// It is a group with these properties and nothing else, as it was made.
+    /// It is a group with these properties and nothing else, as it was created.
     pub(crate) empty_group: Option<GroupCreate>,
     pub(crate) prefix: Prefix,
     /// Continuation blocks of the header as it stands in the file.
@@ -252,7 +252,7 @@ impl CachedObject {
         }
     }
 
-    /// Writes the header of a dataset that was just made, to which one link leads. Returns the header, or `None` where more than its
+    /// Writes the header of a dataset that was just created, to which one link leads. Returns the header, or `None` where more than its
     /// first block says what the dataset is.
     pub(crate) fn serialize_new(&mut self, writing: &mut Writing<'_>) -> Result<Option<Vec<u8>>> {
         let is_simple = self.references == 1 && self.is_plain(writing.storage.sizes);
@@ -274,7 +274,7 @@ impl CachedObject {
         done
     }
 
-    /// Returns the same for any object; the first block of its header.
+    /// Serializes any object, and returns the first block of its header.
     fn serialize_all(&mut self, writing: &mut Writing<'_>) -> Result<Vec<u8>> {
         self.serialize_chunks(writing)?;
         if self.kind == ObjectKind::Dataset {

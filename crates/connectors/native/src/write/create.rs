@@ -28,7 +28,7 @@ use crate::space::{Policy, Space};
 
 /// Bytes of messages in the header of a new group, as libhdf5 sizes it: a few links fit.
 pub(super) const GROUP_CAPACITY_BYTES: u64 = 120;
-/// The capacity for a group of the older style: a symbol table message, a time, and something more.
+/// Space for messages in the header of a group of the older style: a symbol table message, a time, and something more.
 pub(super) const OLD_GROUP_CAPACITY_BYTES: u64 = 24 + 16;
 
 /// Indexes of shared messages that a file has at most.
@@ -37,7 +37,7 @@ const SHARED_INDEXES_MAX: usize = 8;
 const SHARED_LIST_MAX: u16 = 50;
 const SHARED_TREE_MIN: u16 = 40;
 
-/// A file that is being made: its superblock, and blocks with their places.
+/// A file that is being created: its superblock, and blocks with their places.
 struct NewFile<'a> {
     create: &'a FileCreate,
     low: LibVersion,
@@ -146,7 +146,7 @@ impl<'a> NewFile<'a> {
             k,
             flags: 0,
             base: create.userblock_bytes,
-            // Known when the root group is made; until then any end that every width of addresses holds.
+            // Known when the root group is created; until then any end that every width of addresses holds.
             end: create.userblock_bytes.saturating_add(1),
             extension: None,
             driver_info: None,

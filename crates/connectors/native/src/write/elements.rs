@@ -19,8 +19,8 @@ const FILL_BYTES: u64 = 1 << 20;
 const MOVED_BYTES_MIN: u64 = 64 << 10;
 
 impl Writer {
-    /// Returns an error where a write does not fit its dataset; whether its elements are in this file. How far a virtual dataset
-    /// reaches, sources in this file may say, so that all of it is written first.
+    /// Checks that a write fits its dataset, and returns whether its elements are in this file. Before a write to a
+    /// virtual dataset everything is serialized, because sources in this file may decide how far the dataset reaches.
     pub(crate) fn check_write(&mut self, op: &OpWrite<'_>) -> Result<bool> {
         let dataset = self.dataset(Address(op.dataset.to_u64()))?;
         match dataset.info.create.layout {

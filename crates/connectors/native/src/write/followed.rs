@@ -1,4 +1,4 @@
-//! What the writer does for processes that follow it: it tells what changed, and gives them space for elements.
+//! The writer's part for processes that follow it: it sends them changes, and allocates space for their elements.
 
 use std::ops::Range;
 
@@ -82,7 +82,7 @@ impl Storage {
 }
 
 impl Writer {
-    /// Returns what followers must know to use a dataset that was just made, or `None` if they must know of all that changed.
+    /// Returns what followers must know to use a dataset that was just created, or `None` if they must know of all that changed.
     pub(crate) fn changes_of_new(&mut self, at: Address) -> Result<Option<Changes>> {
         if !self.storage.may_tell_of_new() {
             return Ok(None);

@@ -11,31 +11,31 @@ use crate::listing;
 /// Links that are found by their names in any order: sorting all of them at once, when they are serialized, costs less than to
 /// keep them sorted while they come one by one.
 #[derive(Debug, Default)]
-pub(crate) struct LinkSet(HashSet<Named>);
+pub(crate) struct LinkSet(HashSet<LinkByName>);
 
 /// A link that stands for its name, which is kept once.
 #[derive(Debug)]
-struct Named(Link);
+struct LinkByName(Link);
 
-impl Borrow<str> for Named {
+impl Borrow<str> for LinkByName {
     fn borrow(&self) -> &str {
         &self.0.name
     }
 }
 
-impl Hash for Named {
+impl Hash for LinkByName {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.name.hash(state);
     }
 }
 
-impl PartialEq for Named {
+impl PartialEq for LinkByName {
     fn eq(&self, other: &Self) -> bool {
         self.0.name == other.0.name
     }
 }
 
-impl Eq for Named {}
+impl Eq for LinkByName {}
 
 /// Returns the name as it will be read from the file. Two texts can stand for the same bytes, and bytes make a name.
 pub(super) fn stored_name(name: &str) -> Cow<'_, str> {
@@ -63,7 +63,7 @@ impl LinkSet {
         if let Cow::Owned(name) = stored_name(&link.name) {
             link.name = name;
         }
-        self.0.replace(Named(link));
+        self.0.replace(LinkByName(link));
     }
 
     pub(crate) fn remove(&mut self, name: &str) -> Option<Link> {

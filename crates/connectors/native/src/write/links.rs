@@ -87,7 +87,7 @@ impl Writer {
 }
 
 impl ObjectCache {
-    /// Whether a link can go there; asked before the object it shall lead to is made.
+    /// Whether a link can go there; asked before the object it shall lead to is created.
     pub(crate) fn check_place(&mut self, place: &LinkLocation) -> Result<()> {
         check_name(&place.name)?;
         let reader = self.reader.clone();
@@ -98,7 +98,7 @@ impl ObjectCache {
         }
     }
 
-    /// The first link to an object that was just made, at a place that was found good.
+    /// The first link to an object that was just created, at a place that was found good.
     pub(crate) fn link_new(&mut self, place: &LinkLocation, at: Address) -> Result<()> {
         let unknown = || Error::not_found("open object").at(at.0);
         let cached = self.existing_mut(at).ok_or_else(unknown)?;
@@ -108,7 +108,7 @@ impl ObjectCache {
         self.insert_link(place, LinkTarget::Hard(Token::from_u64(at.0)))
     }
 
-    /// Adds a link to a place that was found good. The object it leads to counts it already, or is elsewhere.
+    /// Adds a link at a location that was checked. The object it leads to counts it already, or is in another file.
     pub(crate) fn insert_link(&mut self, place: &LinkLocation, target: LinkTarget) -> Result<()> {
         let links = self.links_mut(Address(place.group.to_u64()))?;
         let tracked = links.order != CreationOrder::Untracked;

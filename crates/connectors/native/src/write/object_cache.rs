@@ -40,7 +40,7 @@ pub(crate) struct ObjectCache {
     pub(super) parts: PartCache,
     /// Objects whose readers ask the writer since the change that is being made began.
     marked: Vec<Address>,
-    /// Objects made lately, in the order of their making.
+    /// Objects created recently, in the order of their creation.
     recent: VecDeque<Address>,
     /// Counts uses of objects.
     clock: u64,
@@ -140,10 +140,10 @@ impl ObjectCache {
         at
     }
 
-    /// An object is gone.
+    /// Removes an object from the cache.
     pub(super) fn remove(&mut self, at: Address) -> Option<Box<CachedObject>> {
         let cached = self.objects.remove(&at)?;
-        // It stays marked: its readers are reported that it is gone.
+        // It stays in `removed`, so that readers get an error that says so.
         self.removed.insert(at);
         if cached.is_indexed {
             self.unindexed.insert(at);
@@ -218,7 +218,7 @@ impl ObjectCache {
         done
     }
 
-    /// Writes an object that was just made. Returns its header if that says all of it.
+    /// Writes an object that was just created. Returns its header if that says all of it.
     pub(super) fn write_new(&mut self, at: Address, storage: &mut Storage) -> Result<Option<Vec<u8>>> {
         let Some(cached) = self.objects.get_mut(&at).filter(|cached| cached.is_dirty) else {
             return Ok(None);
@@ -265,7 +265,7 @@ impl ObjectCache {
         self.recent.len() <= RECENT_MAX && self.bytes <= self.bytes_max
     }
 
-    /// Small objects that were made some time ago: as a rule no one comes back to them soon.
+    /// Small objects that were created some time ago: as a rule no one comes back to them soon.
     pub(super) fn no_longer_recent(&mut self) -> Vec<Address> {
         let too_many = self.recent.len().saturating_sub(RECENT_MAX);
         let old: Vec<Address> = self.recent.drain(..too_many).collect();

@@ -132,8 +132,8 @@ impl ObjectCache {
         let mut shared = std::mem::take(&mut cached.unshared);
         shared.append(&mut cached.messages);
         let open = [
-            cached.links.as_ref().and_then(|links| links.value().kept_at()),
-            cached.attributes.as_ref().and_then(|attributes| attributes.value().kept_at()),
+            cached.links.as_ref().and_then(|links| links.value().cache_key()),
+            cached.attributes.as_ref().and_then(|attributes| attributes.value().cache_key()),
         ];
         // What is open and waits for the commit must not write where something else is soon.
         open.into_iter().flatten().for_each(|at| self.parts.forget(at));

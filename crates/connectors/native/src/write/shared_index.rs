@@ -21,7 +21,7 @@ use crate::reader::Reader;
 use crate::txn::PublishOrder;
 use crate::update::Blocks;
 
-/// B-trees of shared messages have records of this type, in nodes of this size, as libhdf5 makes them.
+/// B-trees of shared messages have records of this type, in nodes of this size, as libhdf5 creates them.
 pub(super) const TREE_KIND: u8 = 7;
 pub(super) const TREE_NODE_BYTES: u32 = 512;
 

@@ -11,7 +11,7 @@ use crate::format::encode::local_heap::Segment;
 use crate::format::encode::symbol_table;
 use crate::format::group::SymbolTable;
 use crate::format::local_heap::LocalHeap;
-use crate::format::symbol_table::{Cached, Entry, node_bytes};
+use crate::format::symbol_table::{Cached, SymbolTableEntry, node_bytes};
 
 /// A node of some level, and the heap offset of the last name in it.
 type Child = (Address, u64);
@@ -37,7 +37,7 @@ impl Storage {
         Ok(header)
     }
 
-    fn store_group_tree(&mut self, entries: &[Entry]) -> Result<Address> {
+    fn store_group_tree(&mut self, entries: &[SymbolTableEntry]) -> Result<Address> {
         let leaf_k = self.tree_k.group_leaf;
         let mut children: Vec<Child> = Vec::new();
         for part in entries.chunks(2 * usize::from(leaf_k)) {
@@ -84,14 +84,16 @@ impl Storage {
     }
 }
 
-fn entry(names: &mut Segment, link: &Link) -> Result<Entry> {
+fn entry(names: &mut Segment, link: &Link) -> Result<SymbolTableEntry> {
     let name_offset = names.insert(&text::as_bytes(&link.name))?;
     match &link.target {
-        LinkTarget::Hard(token) => Ok(Entry::hard(name_offset, Address(token.to_u64()), Cached::Nothing)),
+        LinkTarget::Hard(token) => {
+            Ok(SymbolTableEntry::hard(name_offset, Address(token.to_u64()), Cached::Nothing))
+        }
         LinkTarget::Soft(path) => {
             let offset = names.insert(&text::as_bytes(path))?;
             let offset = u32::try_from(offset).map_err(|_| Error::limit("store soft link"))?;
-            Ok(Entry::soft(name_offset, offset))
+            Ok(SymbolTableEntry::soft(name_offset, offset))
         }
         _ => Err(Error::invalid("store link in symbol table").with("name", &link.name)),
     }

@@ -1,4 +1,4 @@
-//! Which version of each structure a generation of libhdf5 writes, where there is a choice.
+//! The version of each structure that a generation of libhdf5 writes.
 
 use model::dataspace::Version as SpaceVersion;
 use model::properties::{CreationOrder, Layout, ObjectCreate, PhaseChange};

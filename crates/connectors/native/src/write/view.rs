@@ -1,11 +1,11 @@
-//! What readers may ask of an object that changed, without serializing it.
+//! Queries of an object that changed, without serializing it.
 
 use model::{Link, Result};
 use vol::AttributeInfo;
 
 use super::cached_object::CachedObject;
 use super::object_cache::ObjectCache;
-use super::parts::{Entry, HeaderPart};
+use super::parts::{AttributeEntry, HeaderPart};
 use crate::format::attribute::RawAttribute;
 use crate::format::header::kind;
 use crate::format::symbol_table::Cached;
@@ -52,7 +52,7 @@ impl ObjectCache {
             attribute::interpret(&self.reader, raw, order.map(u32::from))
         };
         let found = match attributes.in_memory(name) {
-            Some(Some(Entry { raw, order, decoded: Some((datatype, space)), .. })) => {
+            Some(Some(AttributeEntry { raw, order, decoded: Some((datatype, space)), .. })) => {
                 let info = AttributeInfo {
                     name: raw.name.clone(),
                     charset: raw.charset,

@@ -353,7 +353,7 @@ fn forged_moves_bring_nothing_that_the_commit_did_not() {
             }
         }
     }
-    // Without its checksum made anew, no change passes.
+    // Without a new checksum, no change passes.
     for (what, n) in [("to", first), ("from", first + 8), ("bytes", first + 16), ("sum", extent_at + 16)] {
         let torn = with(n, field(&genuine, n) ^ 8);
         for access in &accesses {

@@ -30,13 +30,13 @@ fn states(run: &Run, count: usize, random: &mut Generator) -> Vec<CrashState> {
 
 /// Images of a workload in a folder; what each is.
 fn store(run: &Run, count: usize, folder: &Folder, random: &mut Generator) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut images = Vec::new();
     for state in states(run, count, random) {
-        let name = format!("{} {}.h5", run.name, told.len());
+        let name = format!("{} {}.h5", run.name, images.len());
         std::fs::write(folder.path().join(&name), run.log.image(&state).unwrap()).unwrap();
-        told.push(format!("{name}\t{state}"));
+        images.push(format!("{name}\t{state}"));
     }
-    told
+    images
 }
 
 /// How many of the files in a folder libhdf5 reads to the end, and what it says of the others: name and reason.
@@ -62,13 +62,13 @@ fn libhdf5_reads_what_a_crash_left_without_recovery() {
     let (folder, workloads) = (Folder::new("others"), workloads::read_by_h5py());
     let share = images.div_ceil(workloads.len());
     let mut random = Generator::new(seed);
-    let told: Vec<String> =
+    let images: Vec<String> =
         workloads.iter().flat_map(|w| store(&Run::of(w), share, &folder, &mut random)).collect();
     let (read, unreadable) = read_all(&folder);
-    println!("{} images, libhdf5 read {read}", told.len());
-    let which = |line: &String| told.iter().find(|t| t.split('\t').next() == line.split('\t').next());
+    println!("{} images, libhdf5 read {read}", images.len());
+    let which = |line: &String| images.iter().find(|t| t.split('\t').next() == line.split('\t').next());
     unreadable.iter().for_each(|line| println!("{line}\n    {}", which(line).map_or("", String::as_str)));
-    assert!(unreadable.is_empty() && read == told.len(), "seed {seed}, {} unreadable", unreadable.len());
+    assert!(unreadable.is_empty() && read == images.len(), "seed {seed}, {} unreadable", unreadable.len());
 }
 
 /// Every moment, not a sample: what libhdf5 lists it must find, on all levels of a symbol table.

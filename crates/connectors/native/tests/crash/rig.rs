@@ -142,7 +142,7 @@ impl Run {
         Run { name: self.name.clone(), log: Log::new(self.log.base().into(), events), promises }
     }
 
-    /// The promise that a crash must keep: the last that counts for it; none before the file was made.
+    /// The promise that a crash must keep: the last that counts for it; none before the file was created.
     pub(crate) fn kept(&self, state: &CrashState) -> Option<usize> {
         let returned = self.promises.iter().take_while(|p| p.at <= state.at).count();
         let last = returned.checked_sub(1)?;
@@ -179,7 +179,7 @@ impl Run {
         around.into_iter().all(|p| p.durability != Durability::None) && returned > 0
     }
 
-    /// Crashes after the file was made: every prefix, every write at fault, then random ones.
+    /// Crashes after the file was created: every prefix, every write at fault, then random ones.
     pub(crate) fn prefixes(&self) -> Vec<CrashState> {
         self.log.prefixes().filter(|s| s.at >= self.promises[0].at).collect()
     }

@@ -15,7 +15,7 @@ use crate::others::{Folder, create, has_h5py, python};
 
 const GROUPS: usize = 200;
 
-/// Makes a file of groups, and returns their tokens.
+/// Creates a file of groups, and returns their tokens.
 fn make(path: &str) -> Vec<Token> {
     let c = create(path, &FileCreate::default());
     let root = c.info().unwrap().root;

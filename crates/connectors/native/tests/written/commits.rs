@@ -97,11 +97,11 @@ fn one_thing_more_costs_the_same_however_many_there_are() {
                 continue;
             }
             let (few, many) = (cost(low, add, 500), cost(low, add, 20_000));
-            let told = |c: &Counts| {
+            let summary = |c: &Counts| {
                 let each = |n: u64| n / COMMITS as u64;
                 (each(c.bytes_written), each(c.writes), each(c.bytes_read), each(c.reads), each(c.syncs))
             };
-            println!("{name} since {low:?}: {:?}, then {:?}", told(&few), told(&many));
+            println!("{name} since {low:?}: {:?}, then {:?}", summary(&few), summary(&many));
             let has_heap = matches!(name, "links" | "attributes");
             let block_bytes = if has_heap { HEAP_BLOCK_BYTES } else { ARRAY_BLOCK_BYTES };
             let bytes_max = 2 * few.bytes_written + COMMITS as u64 * block_bytes;
@@ -122,7 +122,7 @@ fn syncs(file: &File, meter: &Meter, durability: Durability, change: impl FnOnce
 }
 
 /// A file with a group and a dataset, whose first commits are over.
-fn settled() -> (File, Arc<Meter>) {
+fn flushed() -> (File, Arc<Meter>) {
     let (file, meter) = metered(LibVersion::LATEST);
     file.create_group("g").unwrap();
     file.new_dataset::<i32>().shape(5000).create("x").unwrap().write_raw(&[1; 5000]).unwrap();
@@ -139,7 +139,7 @@ fn a_commit_syncs_as_often_as_the_documentation_says() {
     for change in [&group as &dyn Fn(&File), &attribute, &elements] {
         for (durability, expected) in [(Durability::Full, 3), (Durability::Ordered, 2), (Durability::None, 0)]
         {
-            let (file, meter) = settled();
+            let (file, meter) = flushed();
             assert_eq!(syncs(&file, &meter, durability, change), expected, "{durability:?}");
             // Without changes there is nothing to sync but what the last commit left to its successor.
             assert_eq!(syncs(&file, &meter, durability, |_| ()), 0, "{durability:?}, nothing changed");
@@ -148,7 +148,7 @@ fn a_commit_syncs_as_often_as_the_documentation_says() {
             assert_eq!(syncs(&file, &meter, Durability::Full, attribute), 3, "{durability:?}, then a change");
         }
         // One after the other, each makes the one before it sure.
-        let (file, meter) = settled();
+        let (file, meter) = flushed();
         assert_eq!(syncs(&file, &meter, Durability::Ordered, change), 2);
         assert_eq!(syncs(&file, &meter, Durability::Ordered, attribute), 2);
         // The record of an ordered commit must not be written over before what it brings is safe.

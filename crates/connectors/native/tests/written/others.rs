@@ -46,7 +46,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// The same by this connector.
+/// Returns the values that this connector reads.
 pub(crate) fn ours(path: &str) -> Values {
     let c = open(path, Access::Read).unwrap();
     let mut values = Values::new();

@@ -96,12 +96,12 @@ fn about(paths: &[&str]) -> Vec<(String, u64)> {
 fn h5stat(path: &str) -> Option<std::result::Result<u64, String>> {
     let output = Command::new("h5stat").args(["-S", path]).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let told =
+    let reported =
         text.split("tracked free space: ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
-    Some(told.ok_or_else(|| text + &String::from_utf8_lossy(&output.stderr)))
+    Some(reported.ok_or_else(|| text + &String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The same as it was asked for.
+/// Returns the space strategy that was asked for, as a line of text.
 fn asked(create: &FileCreate) -> String {
     let (name, keeps) = match create.space_strategy {
         SpaceStrategy::FsmAggregate => ("fsm", true),
@@ -141,8 +141,8 @@ fn assert_kept(cases: &[Case]) {
     for (case, (found, free)) in cases.iter().zip(about(&paths(cases))) {
         assert_eq!(found, asked(&case.create), "{}", case.path);
         assert_eq!(free > 0, found.contains("true"), "{}: {free} bytes are free", case.path);
-        if let Some(told) = h5stat(&case.path).filter(|_| case.low == LibVersion::Earliest) {
-            assert_eq!(told, Ok(free), "{}", case.path);
+        if let Some(reported) = h5stat(&case.path).filter(|_| case.low == LibVersion::Earliest) {
+            assert_eq!(reported, Ok(free), "{}", case.path);
         }
     }
 }
@@ -293,14 +293,14 @@ fn managers_that_are_damaged_are_not_used() {
             bytes[at + 20] ^= 0x10;
             std::fs::write(&path, bytes).unwrap();
             let c = reopen(&path, LibVersion::default());
-            let told = c.info().unwrap().warnings.iter().any(|w| w.contains("free space"));
+            let reported = c.info().unwrap().warnings.iter().any(|w| w.contains("free space"));
             fill(&*c, "passing").unwrap();
             c.commit(Durability::None).unwrap();
             drop_group(&*c, "passing");
             c.close().unwrap();
             assert_same(&name, &before, &ours(&path));
             // Managers that nothing leads to any more may be damaged too.
-            assert!(told || places(&whole, b"FSHD").len() > 3, "{name}, {at}");
+            assert!(reported || places(&whole, b"FSHD").len() > 3, "{name}, {at}");
         }
     }
 }

@@ -114,7 +114,7 @@ fn what_libhdf5_has_open_we_cannot_write_to() {
 
 /// Run by the next test as a program of its own.
 #[test]
-fn opens_what_it_is_told_to() {
+fn opens_the_file_of_its_environment() {
     if let Some(path) = std::env::var_os("HYPERSLAB_TEST_OPENS") {
         File::open_rw(path).unwrap();
     }
@@ -129,7 +129,9 @@ fn the_variable_switches_locks_off() {
     let _writer = File::open_rw(&path).unwrap();
     let opens = |value: &str| {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["swmr::opens_what_it_is_told_to", "--exact"]).env("HYPERSLAB_TEST_OPENS", &path);
+        command
+            .args(["swmr::opens_the_file_of_its_environment", "--exact"])
+            .env("HYPERSLAB_TEST_OPENS", &path);
         command.env("HDF5_USE_FILE_LOCKING", value).output().unwrap().status.success()
     };
     assert_eq!(
@@ -156,7 +158,7 @@ fn a_mark_of_libhdf5_is_cleared_on_request_only_and_our_own_at_the_next_open() {
     assert_eq!(recovered, ["it is not marked as open for writing any more"]);
     assert!(hyperslab::registry().recover(&path, &FileAccess::write()).unwrap().is_empty());
     assert_eq!(theirs_opens(&path, "r+", &[]), "open");
-    // A handle that is lost with its process leaves the mark: the same bytes elsewhere are a file whose writer died.
+    // A handle that is lost with its process leaves the flags: the same bytes in another file are those of a writer that died.
     let writer = File::open_rw(&path).unwrap();
     writer.create_group("more").unwrap();
     writer.flush().unwrap();

@@ -64,7 +64,7 @@ impl RemoteState {
         self.direct.get_or_init(open).as_ref().filter(|direct| direct.is_usable())
     }
 
-    /// Returns the same for a part that can be fetched so, and of which nothing was fetched before.
+    /// Returns the connections for a part that can be fetched so, and of which nothing was fetched before.
     pub(super) fn direct_for(&self, part: &Part, segments: &Segments) -> Option<&Direct> {
         let is_new = || segments.gaps(part.range.clone()) == std::slice::from_ref(&part.range);
         self.direct().filter(|_| part.is_direct && is_new())

@@ -119,7 +119,7 @@ impl Log {
         &self.events
     }
 
-    /// Of the first `at` events, how many no crash can undo: all up to the last `sync`.
+    /// Returns how many of the first `at` events no crash can undo: all up to the last `sync`.
     pub fn durable(&self, at: usize) -> usize {
         let issued = &self.events[..at.min(self.events.len())];
         issued.iter().rposition(|event| matches!(event, Event::Sync(_))).map_or(0, |sync| sync + 1)

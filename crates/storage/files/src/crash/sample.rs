@@ -3,7 +3,7 @@
 use super::log::{CrashState, Log, SurvivingEvent, SurvivingPart};
 
 impl Log {
-    /// Random states without end, for logs too long to enumerate. The same seed gives the same states.
+    /// Returns random states without end, for logs too long to enumerate. The same seed returns the same states.
     pub fn sample(&self, seed: u64) -> impl Iterator<Item = CrashState> + '_ {
         (0..).map(move |number| self.draw(seed, number))
     }

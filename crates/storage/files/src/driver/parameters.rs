@@ -1,4 +1,4 @@
-//! DriverParameters of a driver, as they stand in braces after its name.
+//! Parameters of a driver, as they stand in braces after its name.
 
 use std::io;
 

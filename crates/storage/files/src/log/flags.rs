@@ -1,4 +1,4 @@
-//! What a log says, with the numbers of libhdf5 (`H5FD_LOG_…`).
+//! The flags of a log, with the numbers of libhdf5 (`H5FD_LOG_…`).
 
 use std::io;
 
@@ -43,7 +43,7 @@ flags! {
     NUM_TRUNCATE = 0x400, "num_truncate";
     /// All numbers.
     NUM_IO = 0x780, "num_io";
-    /// The time of opening.
+    /// The time that opening the file took.
     TIME_OPEN = 0x800, "time_open";
     /// The time of reads.
     TIME_READ = 0x2000, "time_read";

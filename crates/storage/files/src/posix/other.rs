@@ -1,4 +1,4 @@
-//! The same without calls of Unix systems.
+//! Files of systems other than Unix.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Result};

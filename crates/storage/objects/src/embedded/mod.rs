@@ -189,41 +189,41 @@ impl EmbeddedPool {
         })
     }
 
-    /// Creates the files under another name, so that a container is there whole or not at all.
-    fn make(&self, id: ContainerId) -> Result<()> {
-        fs::create_dir_all(&self.folder).map_err(io("make", &self.folder))?;
+    /// Creates the files under another name, so that a container exists completely or not at all.
+    fn create_whole(&self, id: ContainerId) -> Result<()> {
+        fs::create_dir_all(&self.folder).map_err(io("create", &self.folder))?;
         let dir = self.dir()?;
-        let making = self.make_folder(&dir, id)?;
-        let made = self.make_files(&dir, &making).and_then(|()| self.rename(&dir, &making, id));
-        if made.is_err() {
+        let new = self.create_folder(&dir, id)?;
+        let created = self.create_files(&dir, &new).and_then(|()| self.rename(&dir, &new, id));
+        if created.is_err() {
             // The first error counts.
-            let _ = remove_folder(&dir, &making);
+            let _ = remove_folder(&dir, &new);
         }
-        made
+        created
     }
 
-    /// Returns a folder that no one had before.
-    fn make_folder(&self, dir: &Dir, id: ContainerId) -> Result<String> {
+    /// Creates a folder under a name that is not used yet, and returns the name.
+    fn create_folder(&self, dir: &Dir, id: ContainerId) -> Result<String> {
         for name in temporary_names(id, "new") {
             match dir.make_dir(&name) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                made => return made.map(|()| name.clone()).map_err(io("make", &dir.path(&name))),
+                created => return created.map(|()| name.clone()).map_err(io("create", &dir.path(&name))),
             }
         }
         Err(Error::Refused(format!("all names for a new container in {} are taken", self.folder.display())))
     }
 
-    fn make_files(&self, dir: &Dir, making: &str) -> Result<()> {
-        let making = dir.dir(making).map_err(io("make", &dir.path(making)))?;
-        self.medium.open(&making, DATA, Open::Create).map_err(io("make", &making.path(DATA)))?;
-        Index::create(&*self.medium, &making)?;
-        sync_folder(&making)
+    fn create_files(&self, dir: &Dir, new: &str) -> Result<()> {
+        let new = dir.dir(new).map_err(io("create", &dir.path(new)))?;
+        self.medium.open(&new, DATA, Open::Create).map_err(io("create", &new.path(DATA)))?;
+        Index::create(&*self.medium, &new)?;
+        sync_folder(&new)
     }
 
-    fn rename(&self, dir: &Dir, making: &str, id: ContainerId) -> Result<()> {
-        dir.rename(making, id.to_string()).map_err(|error| match error.kind() {
+    fn rename(&self, dir: &Dir, new: &str, id: ContainerId) -> Result<()> {
+        dir.rename(new, id.to_string()).map_err(|error| match error.kind() {
             ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => self.exists(id),
-            _ => io("make", &dir.path(id.to_string()))(error),
+            _ => io("create", &dir.path(id.to_string()))(error),
         })?;
         sync_folder(dir)
     }
@@ -238,7 +238,7 @@ impl Pool for EmbeddedPool {
         if self.find(id).is_ok() {
             return Err(self.exists(id));
         }
-        self.make(id)?;
+        self.create_whole(id)?;
         self.open(id, Mode::ReadWrite)
     }
 

@@ -1,4 +1,4 @@
-//! What was done since the last commit, over what was committed.
+//! Changes since the last commit, over what was committed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::iter::Peekable;

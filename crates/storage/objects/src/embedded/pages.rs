@@ -1,4 +1,4 @@
-//! What pages of redb's file refer to. redb allocates a page before it looks for it, so one that is said to be larger than
+//! References in pages of redb's file. redb allocates a page before it looks for it, so one that is said to be larger than
 //! the file would take memory that the file does not pay for. Such a reference is replaced by one that leads nowhere: where
 //! redb verifies, it finds a checksum that is wrong, as it does after a crash; else it finds the file's end. redb's design
 //! document describes the pages; nothing else of them is looked at here.

@@ -1,4 +1,4 @@
-//! What all handles of an open container share.
+//! The state that all handles of an open container share.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

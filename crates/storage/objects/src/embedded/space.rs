@@ -1,4 +1,4 @@
-//! Which bytes of the data file are free.
+//! The free bytes of the data file.
 //!
 //! Nothing of this is stored: what the index points to is taken, and the rest is free.
 

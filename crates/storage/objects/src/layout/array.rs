@@ -1,4 +1,4 @@
-//! Where the records of an array are.
+//! Positions of the records of an array.
 
 use super::blocks::Grid;
 use super::sums::Sum;

@@ -1,4 +1,4 @@
-//! How values and arrays are kept by engines that have an index for what is small and another place for what is large.
+//! Storage of values and arrays in engines that have an index for small values, and other storage for large ones.
 
 pub(crate) mod array;
 pub(crate) mod blocks;

@@ -1,4 +1,4 @@
-//! What the index holds for a key.
+//! Values in the index.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the methods of an open container on a cluster share.
+//! The state that the methods of an open container on a cluster share.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -28,7 +28,7 @@ const NUMBERS_AT_ONCE: u64 = 1 << 12;
 pub(super) struct NewObjects {
     /// Numbers that this handle took.
     ranges: Vec<Range<u64>>,
-    /// Whether the container was made by this handle, and nothing of it was flushed.
+    /// Whether the container was created by this handle, and nothing of it was flushed.
     pub(super) created: bool,
     /// Objects that were flushed.
     pub(super) stored: HashSet<ObjectId>,

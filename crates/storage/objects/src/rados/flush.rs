@@ -17,7 +17,7 @@ use crate::{Change, Error, ObjectId, Phase, Result};
 /// Keys and bytes of one operation on a head.
 const OPERATION_KEYS_MAX: usize = 400;
 const OPERATION_BYTES_MAX: usize = 1 << 20;
-/// How often a change is made anew on what others stored meanwhile.
+/// How often a change is created anew on what others stored meanwhile.
 const TRIES_MAX: usize = 1000;
 const SEND: &str = "write keys to the cluster";
 

@@ -1,4 +1,4 @@
-//! Which RADOS object has a dkey.
+//! The RADOS object that holds a dkey.
 //!
 //! An object's head has its dkeys. When it has many, its level becomes 1: from then on new dkeys go to one of its
 //! shards, by a hash, and those that the head has stay there. A dkey is in one place only, so a reader asks both.

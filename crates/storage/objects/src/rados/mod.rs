@@ -37,7 +37,7 @@ const PAGE: u64 = 1024;
 /// Ceph warns at 200,000.
 const HEAD_KEYS_MAX: usize = 100_000;
 
-/// The object that makes a container, in its namespace.
+/// The object that creates a container, in its namespace.
 const CONTAINER: &str = "container";
 /// The object that lists containers, in the namespace without a name.
 const CONTAINERS: &str = "hyperslab.containers";
@@ -55,7 +55,8 @@ pub fn pool(pool: &str, conf: Option<&Path>) -> Result<Arc<dyn Pool>> {
     pool_with_heads_of(pool, conf, HEAD_KEYS_MAX)
 }
 
-/// Returns the same with another limit of keys in a head, for tests of what happens beyond it.
+/// Returns the pool of a cluster as [`pool`] does, with another limit of keys in a head, for tests of what happens
+/// beyond it.
 #[doc(hidden)]
 pub fn pool_with_heads_of(pool: &str, conf: Option<&Path>, head_keys_max: usize) -> Result<Arc<dyn Pool>> {
     let cluster = Arc::new(connect(conf)?);

@@ -168,7 +168,7 @@ impl Akey {
         self.taken.difference(&kept).copied().collect()
     }
 
-    /// Notes that an array was made anew on what another process had stored.
+    /// Notes that an array was created anew on what another process had stored.
     pub(super) fn rebased(&mut self, value: Option<Value>, base: Option<Vec<u8>>) -> Result<()> {
         self.taken.append(&mut numbers(base.as_deref().map(Value::decode).transpose()?.as_ref()));
         self.taken.append(&mut numbers(value.as_ref()));

@@ -20,7 +20,7 @@ type Test = fn(&Subject);
 
 /// What a test works on.
 pub(crate) struct Subject {
-    /// Where containers are made.
+    /// Where containers are created.
     pub(crate) pool: Arc<dyn Pool>,
     /// The container of this test.
     pub(crate) id: ContainerId,

@@ -1,4 +1,4 @@
-//! What `repack` changes: filters and layouts, of all datasets or of those that are named.
+//! Changes by `repack`: filters and layouts, of all datasets or of those that are named.
 
 use hyperslab::vol::OpDatasetCreate;
 use hyperslab::vol::model::ObjectPath;
@@ -23,12 +23,13 @@ fn bad(text: &str) -> Error {
     Error::invalid("read arguments").with("value", text)
 }
 
-/// `a,b:REST` or `REST`: the paths, and the rest.
+/// Splits `a,b:REST` or `REST` into the paths and the rest.
 fn split_paths(text: &str) -> (Vec<String>, &str) {
     text.rsplit_once(':').map_or((Vec::new(), text), |(paths, rest)| (full_paths(paths), rest))
 }
 
-/// Returns the same for filters, whose parameters may be separated by `:` too: they start where a filter's name does.
+/// Splits paths from filters, whose parameters may be separated by `:` too. The rest starts where a filter's name
+/// does.
 fn split_filter(text: &str) -> (Vec<String>, &str) {
     let is_filter = |rest: &str| rest == "NONE" || is_named_filter(rest);
     let mut colons = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
@@ -75,7 +76,7 @@ impl Change {
     }
 }
 
-/// Applies the changes to a dataset that is about to be made.
+/// Applies the changes to a dataset that is about to be created.
 pub(super) fn apply(
     changes: &[Change],
     bytes_min: u64,

@@ -1,4 +1,4 @@
-//! How far a copy came, in a file next to its target: what is noted there was committed in the target before.
+//! The progress of a copy, in a file next to its target. What it says is done was committed in the target before.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub(super) struct Journal<'c> {
 
 struct JournalState {
     file: File,
-    /// Pieces of each object that an earlier run made.
+    /// Pieces of each object that an earlier run created.
     known: BTreeMap<String, u64>,
     /// Pieces that no commit has yet.
     fresh: BTreeMap<String, u64>,

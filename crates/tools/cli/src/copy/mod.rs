@@ -25,17 +25,17 @@ use crate::settings::{layered, measured, registry};
 
 pub(crate) const USAGE: &str = "\
 usage: hyperslab copy [OPTIONS] SOURCE TARGET
-  Copies everything in SOURCE to a new container TARGET, or one object to a place in it.
-  -s, --source PATH  copy this object with all that is below it, to a container that may be there already
+  Copies everything in SOURCE to a new container TARGET, or one object to a path in it.
+  -s, --source PATH  copy this object with all that is below it, to a container that may exist already
   -d, --target PATH  its path there; without this, the same path
-  -p, --parents      make groups on the way to it
+  -p, --parents      create groups that are missing on this path
   -f, --flags LIST   shallow: only the members of a group, soft: what soft links lead to, ext: what external
                      links lead to, ref: what references point to, noattr: no attributes, merge: share equal
                      committed datatypes, allflags: shallow, soft, ext, ref
       --filter [PATHS:]FILTER
                      other filters, as for `hyperslab repack`; may be given more than once
-      --overwrite    replace a TARGET that is there
-      --if-absent    leave a TARGET that is there as it is; without this, it is an error
+      --overwrite    replace a TARGET that exists
+      --if-absent    leave a TARGET that exists as it is; without this, it is an error
       --resume       keep what is done when the copy is stopped, in TARGET.partial or TARGET, with notes in
                      TARGET.resume; and go on from there the next time
       --strict       fail where TARGET cannot hold something; otherwise it is named, and the rest is copied
@@ -283,7 +283,7 @@ fn put(
     Ok(())
 }
 
-/// Returns the group and the name that a path of the target means; groups on the way are made where asked.
+/// Returns the group and the name that a path of the target means; groups that are missing on the path are created where asked.
 pub(crate) fn place_of(
     target: &dyn Container,
     path: &str,

@@ -18,7 +18,7 @@ use crate::settings::registry;
 
 pub(crate) const USAGE: &str = "\
 usage: hyperslab repack [OPTIONS] IN [OUT]
-  Copies a file without the capacity that it no longer uses; without OUT, the copy takes its place.
+  Copies a file without the space that it no longer uses; without OUT, the copy replaces the file.
   -f, --filter [PATHS:]FILTER  GZIP=LEVEL, SHUF, FLET, SZIP=PIXELS,NN|EC, NBIT, SOFF=FACTOR,IN|DS, LZF,
                                LZ4[=BLOCK], BZIP2[=1..9], ZSTD[=LEVEL], BLOSC[=CODEC:LEVEL:SHUFFLE],
                                BLOSC2[=...], BITSHUFFLE[=none|lz4|zstd:LEVEL], UD=ID,FLAG,COUNT,VALUES...,
@@ -27,10 +27,10 @@ usage: hyperslab repack [OPTIONS] IN [OUT]
   -m, --minimum BYTES          filter only datasets of this size and above
   -j, --low VERSION            oldest library that shall read it: earliest, v18, v110, v112, v114, v200, latest
   -L, --latest                 the same as --low latest
-  -u, --user-block BYTES       capacity before the file's content
+  -u, --user-block BYTES       space before the file's content
   -S, --fs-strategy STRATEGY   how file space is managed: FSM_AGGR, PAGE, AGGR, NONE
   -G, --fs-pagesize BYTES      size of pages for the strategy PAGE
-      --cloud                  for reading from far away: pages that keep metadata together (docs/cloud.md)
+      --cloud                  for remote reading: pages that store metadata together (docs/cloud.md)
   Nothing half-written is left behind when it is stopped or fails.
 ";
 
@@ -56,8 +56,8 @@ fn strategy(text: &str) -> Result<SpaceStrategy> {
     })
 }
 
-/// Returns pages for a file of so many bytes: few enough that all metadata comes with few requests, and small enough that a
-/// page that is half empty does not matter.
+/// Returns the size of pages for a file of so many bytes. All metadata then comes with few requests, and a half-empty
+/// page does not matter.
 fn cloud_page_bytes(file_bytes: u64) -> u64 {
     (file_bytes / 64).next_power_of_two().clamp(64 << 10, 1 << 20)
 }

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hole_is_told_with_its_last_index() {
+    fn a_hole_is_printed_with_its_last_index() {
         assert_eq!(remark((0, 12), &[3, 4]), " repeated 12 times up to (2,3), which are not stored");
         assert_eq!(index_text(7, &[3, 4]), "(1,3)");
     }

@@ -57,7 +57,7 @@ fn run(program: &[&str], arguments: &[&[&str]], folder: &Path) -> Output {
 }
 
 /// Lines without the blanks at their end, and the exit code.
-fn told(output: &Output) -> (Vec<String>, Option<i32>) {
+fn printed(output: &Output) -> (Vec<String>, Option<i32>) {
     let text = String::from_utf8_lossy(&output.stdout);
     (text.lines().map(|line| line.trim_end().to_owned()).collect(), output.status.code())
 }
@@ -65,7 +65,7 @@ fn told(output: &Output) -> (Vec<String>, Option<i32>) {
 fn compare(ours: &str, theirs: &str, arguments: &[&[&str]], folder: &Path) {
     let expected = run(&[theirs], arguments, folder);
     let got = run(&[env!("CARGO_BIN_EXE_hyperslab"), ours], arguments, folder);
-    assert_eq!(told(&got), told(&expected), "{ours} {arguments:?}");
+    assert_eq!(printed(&got), printed(&expected), "{ours} {arguments:?}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn overwritten(path: &str) {
 }
 
 #[test]
-fn a_log_is_told_compacted_and_copied() {
+fn a_log_is_listed_compacted_and_copied() {
     let folder = Folder::new("cli-log");
     let path = folder.path().join("run.h5").display().to_string();
     overwritten(&path);

@@ -128,7 +128,7 @@ fn as_stranger(args: &[&str]) -> Output {
 }
 
 #[test]
-fn a_server_asks_who_one_is_unless_it_is_told_not_to() {
+fn a_server_authenticates_clients_unless_that_is_off() {
     let folder = served("auth");
     let file = sample(&folder);
     std::fs::create_dir_all(folder.at("root")).unwrap();

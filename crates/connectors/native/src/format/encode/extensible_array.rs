@@ -68,7 +68,7 @@ impl ExtensibleArray {
         self.group_start(group).saturating_add((before + block).saturating_mul(group.elements))
     }
 
-    /// Returns a secondary block whose data blocks were not made yet.
+    /// Returns a secondary block whose data blocks were not created yet.
     pub(crate) fn empty_secondary(&self, group: Group) -> Result<SecondaryBlock> {
         let bitmaps = group.blocks.checked_mul(self.bitmap_bytes(group));
         let fits = |n: u64| usize::try_from(n).ok().filter(|&n| n <= 1 << 30);

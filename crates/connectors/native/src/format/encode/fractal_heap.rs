@@ -8,7 +8,7 @@ use super::super::{Address, Sizes, checksum};
 use super::{Encoder, filters};
 
 /// Largest direct block of heaps that are made here. libhdf5 makes them of up to 64 KiB, and reads any: a block is written and
-/// its checksum made anew whenever an object is added to it, which costs the more the larger it is.
+/// its checksum created anew whenever an object is added to it, which costs the more the larger it is.
 const DIRECT_BYTES_MAX: u64 = 8 << 10;
 
 /// The user of a heap: each has a geometry of its own in libhdf5.
@@ -21,7 +21,7 @@ pub(crate) enum Client {
 }
 
 impl FractalHeap {
-    /// Returns a heap without objects, as libhdf5 makes it for this client but for the size of its blocks.
+    /// Returns a heap without objects, as libhdf5 creates it for this client but for the size of its blocks.
     pub(crate) fn empty(client: Client, filters: Vec<FilterSpec>, sizes: Sizes) -> Self {
         let (id_bytes, start_bytes, heap_bits) = match client {
             Client::Links => (7, 512, 32),

@@ -20,12 +20,12 @@ impl LocalHeap {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Free {
+struct FreeBlock {
     at: usize,
     len: usize,
 }
 
-impl Free {
+impl FreeBlock {
     fn end(self) -> usize {
         self.at + self.len
     }
@@ -38,14 +38,14 @@ impl Free {
 pub(crate) struct Segment {
     sizes: Sizes,
     data: Vec<u8>,
-    free: Vec<Free>,
+    free: Vec<FreeBlock>,
 }
 
 impl Segment {
     /// Returns a segment of free bytes. Group heaps get the empty text first, so that it is at offset 0.
     pub(crate) fn new(bytes_hint: usize, sizes: Sizes) -> Self {
         let len = bytes_hint.max(2 * sizes.length + 2).next_multiple_of(8);
-        Segment { sizes, data: vec![0; len], free: vec![Free { at: 0, len }] }
+        Segment { sizes, data: vec![0; len], free: vec![FreeBlock { at: 0, len }] }
     }
 
     /// Returns the segment of a new group, as libhdf5 sizes it without a hint.
@@ -73,7 +73,7 @@ impl Segment {
     }
 
     /// Returns the free block at `at`, and where the next one is.
-    fn free_block(&self, at: u64) -> Result<(Free, Option<u64>)> {
+    fn free_block(&self, at: u64) -> Result<(FreeBlock, Option<u64>)> {
         let bad = || Error::corrupt("decode local heap").with("free block", at);
         let at = usize::try_from(at).map_err(|_| bad())?;
         let mut c = Cursor::new(self.data.get(at..).ok_or_else(bad)?, "local heap free block");
@@ -85,7 +85,7 @@ impl Segment {
         if !fits || looped || len < self.free_bytes_min() || next == 0 {
             return Err(bad());
         }
-        Ok((Free { at, len }, Some(next).filter(|&n| n != NO_FREE_BLOCK)))
+        Ok((FreeBlock { at, len }, Some(next).filter(|&n| n != NO_FREE_BLOCK)))
     }
 
     /// Smallest free block: it holds the offset of the next and its own size.
@@ -124,7 +124,7 @@ impl Segment {
         let min = self.free_bytes_min();
         let i = self.free.iter().position(|f| f.len == need || f.len >= need + min)?;
         let at = self.free[i].at;
-        self.free[i] = Free { at: at + need, len: self.free[i].len - need };
+        self.free[i] = FreeBlock { at: at + need, len: self.free[i].len - need };
         if self.free[i].len == 0 {
             self.free.remove(i);
         }
@@ -142,12 +142,12 @@ impl Segment {
         self.data.resize(old + more, 0);
         let Some(i) = last else {
             if more - need >= min {
-                self.free.insert(0, Free { at: old + need, len: more - need });
+                self.free.insert(0, FreeBlock { at: old + need, len: more - need });
             }
             return old;
         };
         let block = self.free[i];
-        self.free[i] = Free { at: block.at + need, len: block.len + more - need };
+        self.free[i] = FreeBlock { at: block.at + need, len: block.len + more - need };
         // Too little for a free block is lost for good.
         if self.free[i].len < min {
             self.free.remove(i);
@@ -158,7 +158,7 @@ impl Segment {
     /// Frees a text that `insert` or another writer put at `offset`, and shrinks a segment that is mostly free.
     pub(crate) fn remove(&mut self, offset: u64) -> Result<()> {
         let len = (self.text(offset)?.len() + 1).next_multiple_of(8);
-        let freed = Free { at: offset as usize, len };
+        let freed = FreeBlock { at: offset as usize, len };
         let overlaps = self.free.iter().any(|f| f.at < freed.end() && freed.at < f.end());
         if overlaps || freed.end() > self.data.len() {
             return Err(Error::invalid("remove from local heap").with("offset", offset));
@@ -171,9 +171,9 @@ impl Segment {
     }
 
     /// Puts a block in the list, joined with its neighbours.
-    fn release(&mut self, freed: Free) -> Option<Free> {
-        let touches = |a: Free, b: Free| a.end() == b.at || b.end() == a.at;
-        let join = |a: Free, b: Free| Free { at: a.at.min(b.at), len: a.len + b.len };
+    fn release(&mut self, freed: FreeBlock) -> Option<FreeBlock> {
+        let touches = |a: FreeBlock, b: FreeBlock| a.end() == b.at || b.end() == a.at;
+        let join = |a: FreeBlock, b: FreeBlock| FreeBlock { at: a.at.min(b.at), len: a.len + b.len };
         let Some(i) = self.free.iter().position(|&f| touches(f, freed)) else {
             if freed.len < self.free_bytes_min() {
                 return None;
@@ -190,7 +190,7 @@ impl Segment {
     }
 
     /// Halves the segment while its last block is mostly spare.
-    fn shrink(&mut self, last: Free) {
+    fn shrink(&mut self, last: FreeBlock) {
         let (min, mut len) = (self.free_bytes_min(), self.data.len());
         if len <= SHRUNK_BYTES_MIN {
             return;
@@ -207,7 +207,7 @@ impl Segment {
         if len < last.at + min {
             len *= 2;
         }
-        let kept = Free { at: last.at, len: (len - last.at).next_multiple_of(8).min(last.len) };
+        let kept = FreeBlock { at: last.at, len: (len - last.at).next_multiple_of(8).min(last.len) };
         for block in self.free.iter_mut().filter(|f| **f == last) {
             *block = kept;
         }

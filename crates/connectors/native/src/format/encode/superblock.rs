@@ -3,7 +3,7 @@
 use model::Result;
 
 use super::super::superblock::{SIGNATURE, Superblock, TreeK};
-use super::super::symbol_table::Entry;
+use super::super::symbol_table::SymbolTableEntry;
 use super::Encoder;
 
 impl Superblock {
@@ -37,7 +37,7 @@ impl Superblock {
         }
         e.uint(self.base, self.sizes.offset).address(None).uint(self.end, self.sizes.offset);
         e.address(self.driver_info);
-        let root = Entry { name_offset: 0, header: Some(self.root), cached: self.root_cached };
+        let root = SymbolTableEntry { name_offset: 0, header: Some(self.root), cached: self.root_cached };
         root.encode_into(e);
     }
 

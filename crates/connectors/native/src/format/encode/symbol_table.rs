@@ -2,11 +2,11 @@
 
 use model::Result;
 
-use super::super::symbol_table::{Cached, Entry, node_bytes};
+use super::super::symbol_table::{Cached, SymbolTableEntry, node_bytes};
 use super::super::{Address, Sizes};
 use super::Encoder;
 
-impl Entry {
+impl SymbolTableEntry {
     /// Appends the entry.
     pub(super) fn encode_into(&self, e: &mut Encoder) {
         e.length(self.name_offset).address(self.header);
@@ -31,17 +31,17 @@ impl Entry {
 
     /// Returns the entry of an object; groups of the old style cache where their links are.
     pub(crate) fn hard(name_offset: u64, header: Address, cached: Cached) -> Self {
-        Entry { name_offset, header: Some(header), cached }
+        SymbolTableEntry { name_offset, header: Some(header), cached }
     }
 
     /// Returns the entry of a soft link, whose text is in the local heap too.
     pub(crate) fn soft(name_offset: u64, text_offset: u32) -> Self {
-        Entry { name_offset, header: None, cached: Cached::SoftLink(text_offset) }
+        SymbolTableEntry { name_offset, header: None, cached: Cached::SoftLink(text_offset) }
     }
 }
 
 /// Returns a node with its entries, which the caller has sorted by name; unused space is zero.
-pub(crate) fn node(entries: &[Entry], leaf_k: u16, sizes: Sizes) -> Result<Vec<u8>> {
+pub(crate) fn node(entries: &[SymbolTableEntry], leaf_k: u16, sizes: Sizes) -> Result<Vec<u8>> {
     let mut e = Encoder::block("symbol table node", sizes, b"SNOD", 1);
     let bytes = node_bytes(leaf_k, sizes);
     e.reserve(bytes);

@@ -28,7 +28,7 @@ pub(super) struct Tree {
     k: u16,
     sizes: Sizes,
     root: Address,
-    /// Nodes that were read or made.
+    /// Nodes that were read or created.
     nodes: BTreeMap<Address, Node>,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Subtree {
     node: Option<Box<Node>>,
 }
 
-/// A node that was read, or made.
+/// A node that was read or created.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) record_bytes: usize,

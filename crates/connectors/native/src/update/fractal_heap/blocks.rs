@@ -6,7 +6,7 @@ use model::{Context, Error, Result};
 use super::geometry::{self, Extent};
 use super::{CLEAN_BLOCKS_MAX, Heap, filtered};
 use crate::format::Address;
-use crate::format::fractal_heap::{Child, Stored};
+use crate::format::fractal_heap::{Child, StoredSize};
 use crate::txn::PublishOrder;
 use crate::update::Blocks;
 
@@ -24,7 +24,7 @@ pub(super) struct Table {
 pub(super) struct Direct {
     at: Address,
     /// How it is stored where the heap has filters.
-    stored: Option<Stored>,
+    stored: Option<StoredSize>,
     parent: BlockParent,
     pub(super) bytes: Vec<u8>,
     pub(super) is_changed: bool,
@@ -90,7 +90,7 @@ impl Heap {
         }
     }
 
-    fn set_child(&mut self, parent: BlockParent, at: Address, stored: Option<Stored>) -> Result<()> {
+    fn set_child(&mut self, parent: BlockParent, at: Address, stored: Option<StoredSize>) -> Result<()> {
         match parent {
             BlockParent::Header => (self.header.root, self.header.root_stored) = (Some(at), stored),
             BlockParent::Entry { table, entry } => {
@@ -154,7 +154,7 @@ impl Heap {
         let at = blocks.allocate(extent.bytes, DataKind::LocalHeap);
         // Where there are filters it moves when it is stored, and its size is known.
         let is_filtered = !self.header.filters.is_empty();
-        let stored = is_filtered.then_some(Stored { bytes: extent.bytes, filter_mask: 0 });
+        let stored = is_filtered.then_some(StoredSize { bytes: extent.bytes, filter_mask: 0 });
         self.set_child(parent, at, stored)?;
         let body = vec![0; (extent.bytes - prefix) as usize];
         let bytes = self.header.encode_direct(self.at, extent.start, &body)?;
@@ -174,7 +174,7 @@ impl Heap {
         BlockParent::Header
     }
 
-    /// Returns what shall point to a new block: its tables are made where they are missing.
+    /// Returns what shall point to a new block: its tables are created where they are missing.
     fn parent_for(&mut self, blocks: &mut dyn Blocks, extent: Extent) -> Result<BlockParent> {
         let needed = self.header.spot(extent.start)?.row + 1;
         if needed > u64::from(self.header.root_rows) {
@@ -247,7 +247,7 @@ impl Heap {
         Ok(())
     }
 
-    /// Blocks that the new rows have, though they are not made yet, count as free.
+    /// Blocks that the new rows have, though they are not created yet, count as free.
     fn count_rows(&mut self, before: u64, rows: u64) {
         let more = geometry::object_bytes(&self.header, rows)
             .saturating_sub(geometry::object_bytes(&self.header, before));

@@ -6,7 +6,7 @@ use filters::Registry;
 use filters::pipeline::{stage_bytes_max, stages};
 use model::{Error, Result, Within};
 
-use crate::format::fractal_heap::{FractalHeap, Stored};
+use crate::format::fractal_heap::{FractalHeap, StoredSize};
 
 /// The largest block or object whose filters are undone to change it. libhdf5 has blocks of up to 64 KiB.
 pub(super) const FILTERED_BYTES_MAX: u64 = 1 << 20;
@@ -19,13 +19,13 @@ pub(crate) fn apply<'b>(
     registry: &Registry,
     heap: &FractalHeap,
     bytes: &'b [u8],
-) -> Result<(Cow<'b, [u8]>, Option<Stored>)> {
+) -> Result<(Cow<'b, [u8]>, Option<StoredSize>)> {
     if heap.filters.is_empty() {
         return Ok((Cow::Borrowed(bytes), None));
     }
     let encoded = registry.encode(&stages(&heap.filters), bytes.to_vec());
     let (bytes, filter_mask) = encoded.map_err(|e| refused("apply filters of fractal heap", &e))?;
-    let stored = Stored { bytes: bytes.len() as u64, filter_mask };
+    let stored = StoredSize { bytes: bytes.len() as u64, filter_mask };
     Ok((Cow::Owned(bytes), Some(stored)))
 }
 

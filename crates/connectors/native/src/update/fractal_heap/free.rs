@@ -116,7 +116,7 @@ impl Sections {
 }
 
 impl Heap {
-    /// Takes the sections of the manager in the file. Those for blocks that are not made yet are left out: new blocks go where
+    /// Takes the sections of the manager in the file. Those for blocks that are not created yet are left out: new blocks go where
     /// the header says that the heap goes on.
     pub(super) fn read_free_space(&mut self, blocks: &dyn Blocks) -> Result<()> {
         let Some(at) = self.header.free_space else { return Ok(()) };

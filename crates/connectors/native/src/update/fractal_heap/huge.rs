@@ -7,7 +7,7 @@ use model::bytes::{Cursor, Put};
 use model::{Error, Result};
 
 use super::{Heap, filtered};
-use crate::format::fractal_heap::{ObjectId, Stored};
+use crate::format::fractal_heap::{ObjectId, StoredSize};
 use crate::format::{Address, SizedFields, Sizes};
 use crate::txn::PublishOrder;
 use crate::update::Blocks;
@@ -31,7 +31,7 @@ pub(super) struct Huge {
 struct Record {
     at: Address,
     /// How it is stored where the heap has filters.
-    stored: Option<Stored>,
+    stored: Option<StoredSize>,
     len: u64,
     /// Its number, where the heap gives numbers.
     number: Option<u64>,
@@ -93,7 +93,7 @@ impl Record {
         let (mut c, sizes) = (Cursor::new(record, "huge object record"), form.sizes);
         let at = c.defined_address(sizes)?;
         let stored = match form.is_filtered {
-            true => Some(Stored { bytes: c.length(sizes)?, filter_mask: c.u32()? }),
+            true => Some(StoredSize { bytes: c.length(sizes)?, filter_mask: c.u32()? }),
             false => None,
         };
         let len = c.length(sizes)?;
@@ -112,7 +112,7 @@ impl Record {
 /// Returns the record of a huge object that has a number.
 pub(crate) fn numbered_record(
     at: Address,
-    stored: Option<Stored>,
+    stored: Option<StoredSize>,
     len: u64,
     number: u64,
     sizes: Sizes,
@@ -169,7 +169,7 @@ impl Heap {
         Ok(match number {
             Some(key) => ObjectId::HugeIndirect { key },
             None => {
-                let stored = stored.unwrap_or(Stored { bytes: len, filter_mask: 0 });
+                let stored = stored.unwrap_or(StoredSize { bytes: len, filter_mask: 0 });
                 ObjectId::HugeDirect { address: at, stored, len }
             }
         })

@@ -37,9 +37,9 @@ pub(crate) struct Heap {
     at: Address,
     header: FractalHeap,
     is_changed: bool,
-    /// Indirect blocks that were read or made, by where they start in heap space.
+    /// Indirect blocks that were read or created, by where they start in heap space.
     tables: BTreeMap<u64, Table>,
-    /// Direct blocks that were read or made, by where they start in heap space.
+    /// Direct blocks that were read or created, by where they start in heap space.
     directs: BTreeMap<u64, Direct>,
     sections: Sections,
     free_space: FreeSpace,

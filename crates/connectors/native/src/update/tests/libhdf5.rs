@@ -19,7 +19,7 @@ use crate::update::Blocks;
 use crate::update::btree2::Tree;
 use crate::update::chunk_tree::{ChunkTree, Geometry};
 use crate::update::fractal_heap::Heap;
-use crate::update::symbol_table::{Table, Target, Widths};
+use crate::update::symbol_table::{SymbolTarget, Table, Widths};
 
 type Model = BTreeMap<String, String>;
 
@@ -123,7 +123,9 @@ fn links_of_old_groups() {
                 }
                 for _ in 0..40 {
                     let (name, target) = (new_name(random), format!("/round/{round}"));
-                    assert!(table.insert(memory, name.as_bytes(), Target::Soft(target.as_bytes())).unwrap());
+                    assert!(
+                        table.insert(memory, name.as_bytes(), SymbolTarget::Soft(target.as_bytes())).unwrap()
+                    );
                     model.insert(name, target);
                 }
                 table.finish(memory).unwrap();

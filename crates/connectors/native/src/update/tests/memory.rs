@@ -30,7 +30,7 @@ pub(crate) struct Memory {
     /// What was written in place since the last commit.
     pub(crate) in_place: Vec<(PublishOrder, u64, Vec<u8>)>,
     pub(crate) writes: u64,
-    /// Bytes at the start that came from elsewhere.
+    /// Bytes at the start that no test allocated.
     loaded: u64,
     registry: Registry,
 }

@@ -15,7 +15,7 @@ use crate::format::local_heap::{self, LocalHeap};
 use crate::format::symbol_table::{Cached, node, node_bytes};
 use crate::txn::PublishOrder;
 use crate::update::Blocks;
-use crate::update::symbol_table::{Table, Target, Widths};
+use crate::update::symbol_table::{SymbolTarget, Table, Widths};
 
 /// Names, and the address of an object or the path of a soft link.
 type Model = BTreeMap<Vec<u8>, Result<u64, Vec<u8>>>;
@@ -124,8 +124,8 @@ fn churn(seed: u64, widths: Widths, steps: u64) -> usize {
             let target =
                 if random.below(5) == 0 { Err(format!("/soft/{step}").into_bytes()) } else { Ok(step) };
             let given = match &target {
-                Ok(at) => Target::Hard(Address(*at), Cached::Nothing),
-                Err(path) => Target::Soft(path),
+                Ok(at) => SymbolTarget::Hard(Address(*at), Cached::Nothing),
+                Err(path) => SymbolTarget::Soft(path),
             };
             match table.insert(&mut memory, &name, given) {
                 Ok(inserted) => assert_eq!(inserted, !model.contains_key(&name)),
@@ -208,7 +208,7 @@ fn ascending_names_fill_nodes() {
         let mut table = Table::open(&memory, place, widths).unwrap();
         let name = format!("name {i:06}").into_bytes();
         memory.writes = 0;
-        assert!(table.insert(&mut memory, &name, Target::Hard(Address(i), Cached::Nothing)).unwrap());
+        assert!(table.insert(&mut memory, &name, SymbolTarget::Hard(Address(i), Cached::Nothing)).unwrap());
         table.finish(&mut memory).unwrap();
         // The name and its free block, a node of the table, and the keys of three levels.
         assert!(memory.writes <= 9, "{} writes", memory.writes);
@@ -230,7 +230,9 @@ fn space_of_names_is_used_again() {
     for round in 0..200u64 {
         for i in 0..50 {
             let name = format!("a rather long name {}", i + 50 * (round % 2)).into_bytes();
-            assert!(table.insert(&mut memory, &name, Target::Hard(Address(i), Cached::Nothing)).unwrap());
+            assert!(
+                table.insert(&mut memory, &name, SymbolTarget::Hard(Address(i), Cached::Nothing)).unwrap()
+            );
         }
         table.finish(&mut memory).unwrap();
         memory.commit();

@@ -14,7 +14,7 @@ use crate::chunk;
 use crate::chunk::index::{ChunkAt, number};
 use crate::format::Address;
 use crate::format::btree1::ChunkKey;
-use crate::format::fractal_heap::Stored;
+use crate::format::fractal_heap::StoredSize;
 use crate::format::header::{Message, kind};
 use crate::format::layout::{Chunked, Index, Layout};
 use crate::format::records::{Element, ElementForm, kind as record};
@@ -113,7 +113,7 @@ impl ChunkSet {
     }
 
     pub(super) fn element(&self, chunk: &ChunkAt) -> Element {
-        let stored = Stored { bytes: chunk.bytes, filter_mask: chunk.filter_mask };
+        let stored = StoredSize { bytes: chunk.bytes, filter_mask: chunk.filter_mask };
         Element { address: Some(chunk.address), stored: self.filtered.then_some(stored) }
     }
 

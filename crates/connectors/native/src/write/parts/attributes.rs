@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use model::properties::PhaseChange;
 use model::{Dataspace, Datatype, Error, Result, text};
 
-use super::dense::{Added, Changes, Dense, Removed, Trees};
+use super::dense::{Added, Changes, Dense, RemovedEntry, Trees};
 use super::records::{AttributeRecords, attribute_records};
 use super::{HeaderPart, MESSAGE_BYTES_MAX, Writing, is_dense, is_few, must_be_built};
 use crate::format::Address;
@@ -20,7 +20,7 @@ use crate::reader::Reader;
 
 /// An attribute and its place among the others.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct AttributeEntry {
     pub(crate) raw: RawAttribute,
     /// Its creation order, where that is tracked.
     pub(crate) order: Option<u16>,
@@ -38,7 +38,7 @@ pub(crate) struct Attributes {
     /// `entries` are all there are. Otherwise they are those that the index does not have, or has otherwise.
     is_loaded: bool,
     /// In boxes, since a map makes space for many at once, and most objects have few.
-    entries: BTreeMap<String, Box<Entry>>,
+    entries: BTreeMap<String, Box<AttributeEntry>>,
     /// Attributes of the index that are gone or changed, with their creation order.
     removed: HashMap<String, Option<u16>>,
     count: u64,
@@ -109,11 +109,11 @@ impl Attributes {
     fn put_decoded(&mut self, raw: RawAttribute, order: Option<u16>, decoded: Option<(Datatype, Dataspace)>) {
         let rank = self.rank_next;
         self.rank_next += 1;
-        self.entries.insert(raw.name.clone(), Box::new(Entry { raw, order, rank, decoded }));
+        self.entries.insert(raw.name.clone(), Box::new(AttributeEntry { raw, order, rank, decoded }));
     }
 
     /// Returns an attribute that is in memory; `None` where the index of the file must be asked.
-    pub(crate) fn in_memory(&self, name: &str) -> Option<Option<&Entry>> {
+    pub(crate) fn in_memory(&self, name: &str) -> Option<Option<&AttributeEntry>> {
         let found = self.entries.get(name).map(Box::as_ref);
         let is_known = found.is_some() || self.is_loaded || self.removed.contains_key(name);
         is_known.then_some(found)
@@ -146,7 +146,7 @@ impl Attributes {
         reader: &Reader,
         prefix: &Prefix,
         name: &str,
-    ) -> Result<Option<&mut Entry>> {
+    ) -> Result<Option<&mut AttributeEntry>> {
         if self.in_memory(name).is_none()
             && let Some((raw, order)) = self.find_stored(reader, prefix, name)?
         {
@@ -205,12 +205,12 @@ impl Attributes {
     }
 
     /// Returns the heap of that index, which [`PartCache`](super::PartCache) may have open.
-    pub(crate) fn kept_at(&self) -> Option<Address> {
+    pub(crate) fn cache_key(&self) -> Option<Address> {
         self.stored.as_ref()?.heap
     }
 
     /// Returns those that are in memory.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &AttributeEntry> {
         self.entries.values().map(Box::as_ref)
     }
 
@@ -236,11 +236,11 @@ impl Attributes {
     }
 
     fn changes(&self, prefix: &Prefix) -> Result<Changes> {
-        let added = |entry: &Entry| {
+        let added = |entry: &AttributeEntry| {
             let (name, message) = (text::to_bytes(&entry.raw.name), encoded(entry, prefix)?);
             Ok(Added { name, order: stored_order(entry.order), message })
         };
-        let removed = |(name, order): (&String, &Option<u16>)| Removed {
+        let removed = |(name, order): (&String, &Option<u16>)| RemovedEntry {
             name: text::to_bytes(name),
             order: stored_order(*order),
         };
@@ -279,10 +279,10 @@ impl Attributes {
         self.removed.clear();
         let was_dense = self.stored.is_some();
         let blocks = self.blocks(writing.reader)?;
-        self.kept_at().into_iter().for_each(|at| writing.cache.forget(at));
+        self.cache_key().into_iter().for_each(|at| writing.cache.forget(at));
         self.stored = None;
         writing.release(blocks);
-        let mut list: Vec<&Entry> = self.entries().collect();
+        let mut list: Vec<&AttributeEntry> = self.entries().collect();
         list.sort_unstable_by_key(|entry| entry.rank);
         if list.is_empty() {
             return Ok(Vec::new());
@@ -314,12 +314,12 @@ fn info_message(info: &AttributeInfo, writing: &Writing<'_>) -> Result<Message> 
     Ok(Message { kind: kind::ATTRIBUTE_INFO, flags: 4, creation_order: None, body })
 }
 
-fn encoded(entry: &Entry, prefix: &Prefix) -> Result<Vec<u8>> {
+fn encoded(entry: &AttributeEntry, prefix: &Prefix) -> Result<Vec<u8>> {
     let floor = if prefix.version == 1 { 1 } else { 3 };
     encode::encode(&entry.raw, encode::version(&entry.raw, floor))
 }
 
-/// Returns where order is not tracked, libhdf5 stores 0xFFFF.
+/// Returns the order as it is stored: 0xFFFF if it is not tracked, as in libhdf5.
 pub(super) fn stored_order(order: Option<u16>) -> u64 {
     u64::from(order.unwrap_or(u16::MAX))
 }
@@ -334,7 +334,7 @@ fn change(dense: &Dense, changes: &Changes, writing: &mut Writing<'_>) -> Result
 }
 
 fn build_dense(
-    list: &[&Entry],
+    list: &[&AttributeEntry],
     bodies: &[Vec<u8>],
     indexed: bool,
     writing: &mut Writing<'_>,

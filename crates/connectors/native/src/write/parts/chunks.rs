@@ -1,4 +1,4 @@
-//! Where the chunks of a dataset are: what changed, over the index of the file.
+//! The chunks of a dataset: changes, over the index in the file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -43,14 +43,14 @@ pub(super) struct Added {
 }
 
 /// Something that goes: its name and its creation order.
-pub(super) struct Removed {
+pub(super) struct RemovedEntry {
     pub(super) name: Vec<u8>,
     pub(super) order: u64,
 }
 
 /// The changes of one commit.
 pub(super) struct Changes {
-    pub(super) removed: Vec<Removed>,
+    pub(super) removed: Vec<RemovedEntry>,
     pub(super) added: Vec<Added>,
 }
 
@@ -90,7 +90,7 @@ impl Trees {
         &mut self,
         heap: &mut Heap,
         records: &dyn Records,
-        removed: &Removed,
+        removed: &RemovedEntry,
         storage: &mut Storage,
     ) -> Result<()> {
         let hash = checksum::lookup3(&removed.name, 0);

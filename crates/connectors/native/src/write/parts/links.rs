@@ -8,7 +8,7 @@ use model::{Error, Link, LinkTarget, Result, text};
 use super::super::create::group_info_message;
 use super::super::link_set::{LinkSet, stored_name};
 use super::super::storage::Storage;
-use super::dense::{Added, Changes, Dense, Removed, Trees};
+use super::dense::{Added, Changes, Dense, RemovedEntry, Trees};
 use super::records::{LinkRecords, name_records, order_records};
 use super::{HeaderPart, MESSAGE_BYTES_MAX, Writing, is_dense, is_few, must_be_built};
 use crate::format::Address;
@@ -22,7 +22,7 @@ use crate::object::footprint::Ranges;
 use crate::object::group::{self, Style};
 use crate::object::header::Header;
 use crate::reader::Reader;
-use crate::update::symbol_table::{Table, Target};
+use crate::update::symbol_table::{SymbolTarget, Table};
 
 /// So many links of a symbol table stay in memory.
 const FEW_LINKS: usize = 64;
@@ -151,7 +151,7 @@ impl Links {
     }
 
     /// Returns what [`PartCache`](super::PartCache) may have open of that index: its heap, or its table by the root of the tree.
-    pub(crate) fn kept_at(&self) -> Option<Address> {
+    pub(crate) fn cache_key(&self) -> Option<Address> {
         match self.stored? {
             Style::New(info) => info.heap,
             Style::Old(table) => Some(table.tree),
@@ -228,8 +228,10 @@ impl Links {
             let message = encode_link::encode(link, writing.storage.sizes)?;
             Ok(Added { name: text::to_bytes(&link.name), order: order(link.creation_order), message })
         };
-        let removed =
-            |(name, at): (&String, &Option<i64>)| Removed { name: text::to_bytes(name), order: order(*at) };
+        let removed = |(name, at): (&String, &Option<i64>)| RemovedEntry {
+            name: text::to_bytes(name),
+            order: order(*at),
+        };
         Ok(Changes {
             removed: self.removed.iter().map(removed).collect(),
             added: self.links.sorted().into_iter().map(added).collect::<Result<_>>()?,
@@ -278,7 +280,7 @@ impl Links {
         }
         let was_dense = matches!(self.stored, Some(Style::New(_)));
         let blocks = self.blocks(writing.reader)?;
-        self.kept_at().into_iter().for_each(|at| writing.cache.forget(at));
+        self.cache_key().into_iter().for_each(|at| writing.cache.forget(at));
         self.stored = None;
         writing.release(blocks);
         match self.is_old {
@@ -324,10 +326,10 @@ fn insert(table: &mut Table, link: &Link, storage: &mut Storage) -> Result<()> {
         |problem: &str| Error::corrupt("store link").with("name", &link.name).with("problem", problem);
     let path;
     let target = match &link.target {
-        LinkTarget::Hard(token) => Target::Hard(Address(token.to_u64()), Cached::Nothing),
+        LinkTarget::Hard(token) => SymbolTarget::Hard(Address(token.to_u64()), Cached::Nothing),
         LinkTarget::Soft(to) => {
             path = text::to_bytes(to);
-            Target::Soft(&path)
+            SymbolTarget::Soft(&path)
         }
         _ => return Err(refused("neither hard nor soft")),
     };

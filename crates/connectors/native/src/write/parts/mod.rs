@@ -1,4 +1,4 @@
-//! What hangs on an object: links, attributes, chunks. Each is what changed, over what the file holds.
+//! The parts of an object: links, attributes, chunks. Each has the changes, over the content of the file.
 //!
 //! A part that is small, or new, is in memory whole, and is built whole. A large one stays in the file: what changed since is
 //! kept by name or place, and goes into the indexes of the file, where it belongs. Where much of a part changed, to build it
@@ -26,7 +26,7 @@ use crate::reader::Reader;
 use crate::update::fractal_heap::Heap;
 use crate::update::symbol_table::{Table, Widths};
 
-pub(crate) use attributes::{Attributes, Entry};
+pub(crate) use attributes::{AttributeEntry, Attributes};
 pub(crate) use chunks::{ChunkChanges, ChunkMap, ChunkSet};
 pub(crate) use links::Links;
 
@@ -100,7 +100,7 @@ impl Writing<'_> {
         Ok(done)
     }
 
-    /// Returns the same with a symbol table.
+    /// Calls `f` with a symbol table, which is opened or taken from the cache.
     fn with_table<T>(
         &mut self,
         at: SymbolTable,

@@ -2,7 +2,7 @@
 
 use model::{Error, Link, Result, text};
 
-use super::attributes::{Entry, stored_order};
+use super::attributes::{AttributeEntry, stored_order};
 use super::dense::Records;
 use crate::format::attribute as format;
 use crate::format::header::flag;
@@ -100,7 +100,7 @@ impl Records for AttributeRecords {
 
 /// Records of both trees of all attributes.
 pub(super) fn attribute_records(
-    list: &[&Entry],
+    list: &[&AttributeEntry],
     ids: &[[u8; ATTRIBUTE_ID_BYTES]],
 ) -> (Vec<[u8; ATTRIBUTE_ID_BYTES + 9]>, Vec<[u8; ATTRIBUTE_ID_BYTES + 5]>) {
     let mut names = Vec::new();

@@ -6,7 +6,7 @@ use vol::{LinkLocation, OpLinkCreate};
 
 use super::Workload;
 
-/// Makes groups `prefix first` to `prefix last`.
+/// Creates groups `prefix first` to `prefix last`.
 pub(super) fn make(f: &File, prefix: &str, numbers: std::ops::Range<u32>) -> Result<()> {
     numbers.into_iter().try_for_each(|n| f.create_group(&format!("{prefix}{n}")).map(drop))
 }

@@ -30,7 +30,7 @@ fn links(f: &File) -> Result<()> {
     link(f, 0..90)
 }
 
-/// The same in a group that indexes the order of its links.
+/// Adds links to a group that indexes their creation order.
 fn ordered_links(f: &File) -> Result<()> {
     ordered(f, "links")?;
     link(f, 0..90)

@@ -1,4 +1,4 @@
-//! Whether values of two types and extents can be compared at all.
+//! Checks whether values of two types and extents can be compared at all.
 
 use hyperslab::vol::model::datatype::{Float, Integer};
 use hyperslab::{Dataspace, Datatype};

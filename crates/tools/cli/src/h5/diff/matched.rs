@@ -1,4 +1,4 @@
-//! Which paths two lists share.
+//! Paths that two lists share.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! What is printed, and what was learnt on the way.
+//! Output of h5diff, and the counts behind it.
 
 use std::io::Write;
 

@@ -47,14 +47,14 @@ pub(crate) fn difference(a: Real, b: Real) -> Real {
         return Real::Double(double(a) - double(b));
     };
     let exponent = first.2.min(second.2);
-    let chunk_coords = |(negative, mantissa, own): (bool, u128, i32)| -> Option<i128> {
+    let shifted = |(negative, mantissa, own): (bool, u128, i32)| -> Option<i128> {
         let shift = u32::try_from(own - exponent).ok()?;
         let size = i128::try_from(mantissa).ok()?;
         // Space for the sign and a carry.
         let fits = size == 0 || shift + 128 - size.leading_zeros() <= 126;
         fits.then(|| if size == 0 { 0 } else { size << shift }).map(|n| if negative { -n } else { n })
     };
-    match (chunk_coords(first), chunk_coords(second)) {
+    match (shifted(first), shifted(second)) {
         (Some(x), Some(y)) => {
             let n = x - y;
             Real::Wide { negative: n < 0, mantissa: n.unsigned_abs(), exponent }

@@ -1,4 +1,4 @@
-//! What region references point to: the coordinates, and with `-R` the data.
+//! Output of region references: the coordinates, and with `-R` the data.
 
 use std::sync::Arc;
 

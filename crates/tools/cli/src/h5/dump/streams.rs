@@ -1,4 +1,4 @@
-//! Where declarations, data and attribute values are written.
+//! The outputs for declarations, data and attribute values.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

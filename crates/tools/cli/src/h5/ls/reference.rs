@@ -1,4 +1,4 @@
-//! What references lead to.
+//! The targets of references.
 
 use std::collections::HashSet;
 use std::io::Write;

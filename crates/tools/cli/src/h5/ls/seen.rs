@@ -1,4 +1,5 @@
-//! What a traversal saw, charged to the account of the container: there is an entry for each object.
+//! The objects that a traversal has seen. There is an entry for each, which is charged to the account of the
+//! container.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

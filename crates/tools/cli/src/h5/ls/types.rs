@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn unused_bits_are_told() {
+    fn unused_bits_are_printed() {
         let mut bits = Bits::full(2, ByteOrder::Big);
         (bits.offset, bits.precision) = (1, 10);
         let text = describe(&Datatype::Bitfield(bits), 2, false);

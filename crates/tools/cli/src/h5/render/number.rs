@@ -82,7 +82,7 @@ pub(crate) fn float(datatype: &Float, bytes: &[u8]) -> Option<Real> {
     if exponent as u128 == mask(datatype.exponent_bits.into()) && datatype.bits.order != ByteOrder::Vax {
         return Some(special(datatype, negative, mantissa));
     }
-    let (mantissa, exponent) = chunk_coords(datatype, mantissa, exponent);
+    let (mantissa, exponent) = scale_mantissa(datatype, mantissa, exponent);
     Some(real(negative, mantissa, exponent))
 }
 
@@ -97,8 +97,8 @@ fn special(datatype: &Float, negative: bool, mantissa: u128) -> Real {
     Real::Double(magnitude.copysign(if negative { -1.0 } else { 1.0 }))
 }
 
-/// Mantissa as an integer and the power of two it is multiplied with.
-fn chunk_coords(datatype: &Float, mantissa: u128, exponent: i64) -> (u128, i64) {
+/// Returns the mantissa as an integer, and the power of two that it is multiplied by.
+fn scale_mantissa(datatype: &Float, mantissa: u128, exponent: i64) -> (u128, i64) {
     let bits = i64::from(datatype.mantissa_bits);
     let bias = i64::from(datatype.exponent_bias);
     match datatype.normalization {

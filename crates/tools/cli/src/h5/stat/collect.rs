@@ -1,4 +1,4 @@
-//! What is counted.
+//! Counting for h5stat.
 
 use std::collections::BTreeMap;
 

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_told_unless_parts_are_named() {
+    fn everything_is_printed_unless_parts_are_named() {
         let all = parsed(&["x.h5"]);
         assert!(all.shows(Section::Summary) && !all.shows(Section::GroupMetadata));
         let some = parsed(&["-gd", "-m", "5", "--links=20", "x.h5"]);

@@ -1,4 +1,4 @@
-//! What was counted, in h5stat's words.
+//! Output of the counts, in h5stat's words.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What the screen shows: the tree on the left, the selected object on the right, keys below.
+//! Drawing of the screen: the tree on the left, the selected object on the right, keys below.
 
 use hyperslab::vol::model::text::{push_printable, to_bytes};
 use ratatui::Frame;

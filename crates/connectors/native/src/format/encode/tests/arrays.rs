@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::super::extensible_array::{Counts, ElementLocation, ExtensibleArray, IndexBlock};
 use super::super::super::fixed_array::{FixedArray, page_is_written};
-use super::super::super::fractal_heap::Stored;
+use super::super::super::fractal_heap::StoredSize;
 use super::super::super::records::{Attribute, Element, ElementForm, Huge, LinkName, LinkOrder, kind};
 use super::super::super::{Address, Sizes, checksum};
 use super::super::extensible_array::SecondaryBlock;
@@ -118,7 +118,7 @@ proptest! {
     #[test]
     fn huge_object_records_come_back(sizes in sizes(), address in address(), bytes in number(), mask: u32, len in number(), id in prop::option::of(number()), filtered: bool) {
         let (filter_mask, len) = if filtered { (mask, len) } else { (0, bytes) };
-        let record = Huge { address, stored: Stored { bytes, filter_mask }, len, id };
+        let record = Huge { address, stored: StoredSize { bytes, filter_mask }, len, id };
         let (kind, encoded) = (record.kind(filtered), record.encode(filtered, sizes).unwrap());
         prop_assert_eq!(encoded.len(), Huge::bytes(kind, sizes));
         prop_assert_eq!(Huge::decode(&encoded, kind, sizes).unwrap(), record);
@@ -126,7 +126,7 @@ proptest! {
 
     #[test]
     fn chunk_records_come_back(sizes in sizes(), address in maybe_address(), stored in prop::option::of((0u64..256, any::<u32>())), chunk_bytes in 1u64.., version in 4u8..6, chunk_coords in prop::collection::vec(any::<u64>(), 1..6)) {
-        let stored = stored.map(|(bytes, filter_mask)| Stored { bytes, filter_mask });
+        let stored = stored.map(|(bytes, filter_mask)| StoredSize { bytes, filter_mask });
         let form = if stored.is_some() { ElementForm::filtered(version, chunk_bytes, sizes) } else { ElementForm::plain(sizes) };
         let element = Element { address, stored };
         let encoded = form.encode(element).unwrap();

@@ -9,7 +9,7 @@ use super::super::super::btree2::{BTree2, Child};
 use super::super::super::free_space::{Client, Detail, Manager, Section};
 use super::super::super::header::{Message, Prefix};
 use super::super::super::superblock::{Superblock, TreeK};
-use super::super::super::symbol_table::{self, Cached, Entry};
+use super::super::super::symbol_table::{self, Cached, SymbolTableEntry};
 use super::super::super::{Address, Sizes};
 use super::super::btree1::group_key;
 use super::super::btree2::Root;
@@ -25,8 +25,8 @@ fn cached() -> impl Strategy<Value = Cached> {
     ]
 }
 
-fn entry() -> impl Strategy<Value = Entry> {
-    (number(), maybe_address(), cached()).prop_map(|(name_offset, header, cached)| Entry {
+fn entry() -> impl Strategy<Value = SymbolTableEntry> {
+    (number(), maybe_address(), cached()).prop_map(|(name_offset, header, cached)| SymbolTableEntry {
         name_offset,
         header,
         cached,
@@ -257,7 +257,7 @@ fn space_beyond_one_message_is_several_unused_ones() {
 
 #[test]
 fn entries_say_what_they_are() {
-    let hard = Entry::hard(8, Address(800), Cached::Nothing);
+    let hard = SymbolTableEntry::hard(8, Address(800), Cached::Nothing);
     assert_eq!((hard.header, hard.cached), (Some(Address(800)), Cached::Nothing));
-    assert_eq!(Entry::soft(8, 16).cached, Cached::SoftLink(16));
+    assert_eq!(SymbolTableEntry::soft(8, 16).cached, Cached::SoftLink(16));
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 
-use super::super::super::fractal_heap::{Child, Counts, FractalHeap, ObjectId, Stored};
+use super::super::super::fractal_heap::{Child, Counts, FractalHeap, ObjectId, StoredSize};
 use super::super::super::global_heap::HeapId;
 use super::super::super::local_heap::LocalHeap;
 use super::super::super::{Address, Sizes};
@@ -160,7 +160,7 @@ proptest! {
             },
             root: addresses[2],
             root_rows,
-            root_stored: filtered.then_some(Stored { bytes: numbers[0], filter_mask: 3 }),
+            root_stored: filtered.then_some(StoredSize { bytes: numbers[0], filter_mask: 3 }),
             ..heap
         };
         let encoded = heap.encode().unwrap();
@@ -183,7 +183,7 @@ proptest! {
         let direct = (rows.min(heap.direct_rows()) * heap.width) as usize;
         let children: Vec<Child> = (0..count).map(|i| Child {
             address: filled[i],
-            stored: (filtered && i < direct).then_some(Stored { bytes: i as u64, filter_mask: 1 }),
+            stored: (filtered && i < direct).then_some(StoredSize { bytes: i as u64, filter_mask: 1 }),
         }).collect();
         let block = heap.encode_indirect(header, offset, rows, &children).unwrap();
         prop_assert_eq!(block.len() as u64, heap.indirect_bytes(rows));
@@ -198,7 +198,7 @@ proptest! {
         let mut ids = vec![ObjectId::Managed { offset, len }];
         if direct {
             let filter_mask = if filtered { mask } else { 0 };
-            ids.push(ObjectId::HugeDirect { address: huge, stored: Stored { bytes: len, filter_mask }, len });
+            ids.push(ObjectId::HugeDirect { address: huge, stored: StoredSize { bytes: len, filter_mask }, len });
         } else {
             ids.push(ObjectId::HugeIndirect { key: offset });
         }

@@ -53,8 +53,8 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 /// The messages of a block as values of their own.
-fn messages(block: &[u8], entries: Vec<header::Entry>) -> Vec<header::Message> {
-    let message = |header::Entry { kind, flags, creation_order, body }: header::Entry| {
+fn messages(block: &[u8], entries: Vec<header::MessageEntry>) -> Vec<header::Message> {
+    let message = |header::MessageEntry { kind, flags, creation_order, body }: header::MessageEntry| {
         let body = block[body].to_vec();
         header::Message { kind, flags, creation_order, body }
     };
