@@ -247,7 +247,7 @@ impl Links for ObjectMapping {
         let Some(created) = link.creation_order else { return Ok(()) };
         let place = u64::try_from(created)
             .map_err(|_| Error::corrupt("read creation order").with("order", created))?;
-        self.take_from_order(group.id, place)
+        self.take_from_order(group.id, &dkey, place)
     }
 }
 

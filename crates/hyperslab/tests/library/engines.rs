@@ -184,6 +184,34 @@ fn a_container_spells_its_keys_as_the_connector_for_daos_does() -> Result<()> {
     file.close()
 }
 
+/// The connector for DAOS reads the n-th link at the place n, so there are no gaps.
+#[test]
+fn a_deleted_link_leaves_no_gap_in_the_order_of_a_container_for_daos() -> Result<()> {
+    let pool = memory::pool();
+    let registry = with_engine(Arc::new(Pools([("one", pool.clone())].into())));
+    let file = created(&registry, "object+mine:one/run?names=daos")?;
+    let ordered = GroupCreate { link_order: CreationOrder::Indexed, ..GroupCreate::default() };
+    let group = file.create_group_with("ordered", &ordered)?;
+    ["z", "a", "m", "b"].iter().try_for_each(|name| group.create_group(name).map(drop))?;
+    group.unlink("a")?;
+    group.create_group("last")?;
+    group.unlink("z")?;
+    let id = object_of(&file, "ordered");
+    assert_eq!(problems(&file), Vec::<String>::new());
+    file.close()?;
+    let inner = store(&*pool);
+    let order = b"/Link Creation Order";
+    let value = |akey: &[u8]| inner.get(id, order, &[akey]).unwrap().pop().flatten();
+    for (place, name) in (0u64..).zip(["m", "b", "last"]) {
+        assert_eq!(value(&place.to_le_bytes()).as_deref(), Some(name.as_bytes()));
+        assert!(value(&[&place.to_le_bytes()[..], &[0]].concat()).is_some());
+    }
+    assert_eq!(value(&3u64.to_le_bytes()), None);
+    assert_eq!(value(b"Num Links").as_deref(), Some(&3u64.to_le_bytes()[..]));
+    assert_eq!(value(b"Max Link Creation Order").as_deref(), Some(&5u64.to_le_bytes()[..]));
+    Ok(())
+}
+
 #[test]
 fn a_folder_has_options_too() -> Result<()> {
     let folder = Folder::new("engines");
