@@ -17,6 +17,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use common::{Scratch, others_agree, rows, together};
+use hyperslab::extend::storage::strict;
+use hyperslab::extend::{Registry, register_engine};
 use hyperslab::parallel::{Comm, Mpi};
 use hyperslab::{File, FileAccess, Kind, Result, registry};
 use hyperslab_server::{Auth, Config, Server};
@@ -57,6 +59,8 @@ fn main() {
         Trial::test("everything_is_written_to_a_cluster_by_four_processes", || check_cluster(4)),
         Trial::test("everything_is_written_to_a_server_by_two_processes", || check_served(2)),
         Trial::test("everything_is_written_to_a_server_by_four_processes", || check_served(4)),
+        Trial::test("everything_is_written_to_two_servers_by_two_processes", || check_nodes(2)),
+        Trial::test("everything_is_written_to_two_servers_by_four_processes", || check_nodes(4)),
         Trial::test("a_file_that_libhdf5_wrote_in_parallel_is_changed_in_parallel", check_theirs),
         Trial::test("a_process_that_is_killed_leaves_the_last_commit", check_killed),
     ];
@@ -123,6 +127,30 @@ fn check_served(processes: usize) -> std::result::Result<(), Failed> {
         let (stack, local) = (Some(stack.to_owned()), Config::local(registry(), folder.path()));
         let server = Server::start(&Config { auth: Auth::Off, stack, ..local })?;
         let location = server.location(&format!("ranks-{processes}"));
+        if run_well(processes, &format!("served 0 {location}"))? {
+            check_written(&location, processes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Processes are spread over two servers in front of one pool, of which both write to `object:`, and one at a time to `iod:`.
+fn check_nodes(processes: usize) -> std::result::Result<(), Failed> {
+    for stack in ["object+shared:", "iod+shared:"] {
+        let engine = strict::engine();
+        let start = || -> Result<Server> {
+            // Connectors of their own: as in processes of their own, the servers share what is stored, and no more.
+            let mut registry = Registry::new();
+            registry.register(Arc::new(object::ObjectConnector::new()))?;
+            registry.register(Arc::new(iod::IodConnector::new()))?;
+            register_engine(&mut registry, "shared", engine.clone())?;
+            let (stack, local) = (Some(stack.to_owned()), Config::local(registry, ""));
+            Server::start(&Config { auth: Auth::Off, root: None, stack, ..local })
+        };
+        let servers = [start()?, start()?];
+        let [first, second] = servers.each_ref().map(|server| server.location(""));
+        let (first, second) = (first.trim_end_matches('/'), second.trim_start_matches("h5s://"));
+        let location = format!("{first},{second}ranks-{processes}");
         if run_well(processes, &format!("served 0 {location}"))? {
             check_written(&location, processes)?;
         }

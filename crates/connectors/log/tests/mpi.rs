@@ -49,7 +49,11 @@ fn main() {
     let has_mpi =
         Command::new("mpirun").arg("--version").output().is_ok_and(|output| output.status.success());
     let trials = [
-        ("scattered_requests_of_several_processes_read_back", check_scattered as fn() -> Result<(), Failed>),
+        (
+            "scattered_requests_of_several_processes_read_back",
+            (|| check_scattered(ranks() as usize)) as fn() -> Result<(), Failed>,
+        ),
+        ("scattered_requests_of_four_processes_read_back", || check_scattered(4)),
         ("subfiles_of_two_processes_read_back", || check_program("subfiled", 2)),
         ("subfiles_of_four_processes_read_back", || check_program("subfiled", 4)),
         ("strings_of_two_processes_read_back", || check_program("strings", 2)),
@@ -88,10 +92,10 @@ fn mpirun_with(ranks: usize, task: &str, outlives: bool) -> (ExitStatus, String)
     (child.wait().unwrap(), said)
 }
 
-fn check_scattered() -> Result<(), Failed> {
+fn check_scattered(ranks: usize) -> Result<(), Failed> {
     let folder = Folder::new("log");
     let path = folder.at("scattered.h5");
-    let (status, said) = mpirun(&format!("scattered 0 {path}"), false);
+    let (status, said) = mpirun_with(ranks, &format!("scattered 0 {path}"), false);
     if !status.success() {
         return Err(said.into());
     }

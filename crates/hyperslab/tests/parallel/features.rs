@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use hyperslab::parallel::Comm;
-use hyperslab::{File, Result, Selection, UNLIMITED_DIM};
+use hyperslab::plist::{CreationOrder, GroupCreate};
+use hyperslab::{File, H5Type, Result, Selection, UNLIMITED_DIM};
 
 use crate::common::{Scratch, rows, together};
 
@@ -84,6 +85,24 @@ fn extents(file: &File, place: &Place) -> Result<()> {
     Ok(())
 }
 
+/// Objects with creation properties of their own: order, a datatype that datasets share, and what one rank's handle sees of it.
+fn ordered(file: &File, place: &Place) -> Result<()> {
+    let create = GroupCreate { link_order: CreationOrder::Indexed, ..GroupCreate::default() };
+    let group = file.create_group_with("ordered", &create)?;
+    ["z", "a", "m"].iter().try_for_each(|name| group.create_group(name).map(drop))?;
+    group.unlink("a")?;
+    let height = file.commit_datatype("height", i32::datatype())?;
+    let shared =
+        file.new_dataset_builder().shape(place.ranks as usize).committed(&height)?.create("heights")?;
+    let own = Selection::block(&[place.rank], &[1])?;
+    together(&shared).write_selection(&own, &[100 + place.rank as i32])?;
+    shared.refresh()?;
+    let all: Vec<i32> = (0..place.ranks).map(|rank| 100 + rank as i32).collect();
+    assert_eq!(shared.read_raw::<i32>()?, all);
+    assert_eq!(file.group("ordered")?.len()?, 2);
+    Ok(())
+}
+
 fn texts(file: &File, place: &Place) -> Result<()> {
     let names = together(&file.new_dataset::<String>().shape(place.ranks as usize).create("names")?);
     let own = Selection::block(&[place.rank], &[1])?;
@@ -122,6 +141,7 @@ for name in ['GZIP', 'SHUF', 'FLET', 'NBIT', 'SOFF']:
 assert f['soft'].attrs['text'] == 'of all' and f['run/moved'].attrs['ranks'] == len(f['names'])
 for name in ['grown', 'grown and deflated']:
     assert (f[name][...] == np.arange(14) // 4 * 4).all(), name
+assert list(f['ordered']) == ['z', 'm'] and (f['heights'][...] == 100 + np.arange(len(f['names']))).all()
 assert f['names'][1] == b'this is rank 1'
 for name in ['contiguous', 'chunked']:
     assert (f[name][:, :28] == -np.arange(48 * 30).reshape(48, 30)[:, :28]).all(), name
@@ -134,6 +154,7 @@ pub(crate) fn own_program(comm: &Arc<dyn Comm>, scratch: &Scratch) -> Result<()>
     filters(&file, &OWN_FILTERS, &place)?;
     structure(&file, &place)?;
     extents(&file, &place)?;
+    ordered(&file, &place)?;
     texts(&file, &place)?;
     independent(&file, &place)?;
     file.close()

@@ -22,7 +22,7 @@ fn final_name(number: usize, n: usize) -> Option<String> {
     }
 }
 
-fn find(c: &dyn Container, name: &str) -> Token {
+pub(crate) fn find(c: &dyn Container, name: &str) -> Token {
     vol::path::token(c, c.info().unwrap().root, name, 16).unwrap()
 }
 

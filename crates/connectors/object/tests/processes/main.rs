@@ -1,6 +1,7 @@
 //! Processes that write to one container on a cluster at the same time, without talking to each other.
 #![cfg(feature = "rados")]
 
+mod attributes;
 mod datasets;
 mod elements;
 #[path = "../kit/mod.rs"]
