@@ -17,6 +17,8 @@ use vol::*;
 const CLIENTS: usize = 8;
 const SECONDS: u64 = 3;
 const ELEMENTS: u64 = 4096;
+/// A client commits after so many writes.
+const COMMIT_ROUNDS: u32 = 16;
 /// What an operation waits for where the store is memory.
 const LATENCY: Duration = Duration::from_millis(1);
 
@@ -136,16 +138,22 @@ fn dataset(container: &dyn Container, number: usize) -> Result<Token> {
     })
 }
 
-/// Writes, commits and then reads the dataset of one client.
+/// Writes and reads the dataset of one client in turn, and commits now and then.
 fn work(clients: &Registry, location: &str, dataset: Token, operations: &AtomicU64) -> Result<()> {
     let container = clients.open(location, &FileAccess::write())?;
     let mut bytes = vec![1; ELEMENTS as usize];
-    container.dataset_write(&[OpWrite { dataset, selection: &Selection::All, from: &bytes }])?;
-    container.commit(Durability::Full)?;
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(SECONDS) {
+    for round in 1u32.. {
+        container.dataset_write(&[OpWrite { dataset, selection: &Selection::All, from: &bytes }])?;
         container.dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut bytes }])?;
-        operations.fetch_add(1, Ordering::Relaxed);
+        operations.fetch_add(2, Ordering::Relaxed);
+        if round % COMMIT_ROUNDS == 0 {
+            container.commit(Durability::Full)?;
+            operations.fetch_add(1, Ordering::Relaxed);
+        }
+        if began.elapsed() >= Duration::from_secs(SECONDS) {
+            break;
+        }
     }
     container.close()
 }
