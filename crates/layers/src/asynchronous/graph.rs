@@ -1,10 +1,12 @@
 //! The order of operations: which has to wait for which.
 //!
-//! A change of an object waits for everything before it on that object, a read for the changes before it. What may reach
-//! any object waits for all, or if it only reads, for all changes; what comes later waits for it in turn. Removing a link
-//! changes its group, and may end the life of any object that no handle keeps: it waits for what is before it on those, and
-//! what comes later on one of them waits for it. Nothing else waits.
+//! A change of an object waits for everything before it on that object, a read for the changes before it; only a change of
+//! one link does not wait for reads of other ones. What may reach any object waits for all, or if it only reads, for all
+//! changes; what comes later waits for it in turn. Removing a link changes its group, and may end the life of any object
+//! that no handle keeps: it waits for what is before it on those, and what comes later on one of them waits for it. Nothing
+//! else waits.
 
+mod joined;
 mod reach;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -129,7 +131,7 @@ impl Graph {
             return before.map(|(number, _)| *number).collect();
         }
         let mut before = BTreeSet::new();
-        reach.objects.iter().for_each(|object| self.before(*object, reach.changes, &mut before));
+        reach.objects.iter().for_each(|object| self.before(*object, reach, &mut before));
         if reach.is_unlinking {
             before.extend(&self.unkept);
         }
@@ -140,16 +142,21 @@ impl Graph {
     }
 
     /// Adds what an operation on an object waits for.
-    fn before(&self, object: Token, changes: bool, before: &mut BTreeSet<u64>) {
+    fn before(&self, object: Token, reach: &Reach, before: &mut BTreeSet<u64>) {
         before.extend(self.wide_change);
-        if changes {
+        if reach.changes {
             before.extend(&self.wide_reads);
         }
         let Some(line) = self.lines.get(&object) else { return };
         before.extend(line.last_change);
-        if changes {
-            before.extend(&line.reads);
+        if reach.changes {
+            before.extend(line.reads.iter().filter(|read| !self.passes(reach, object, **read)));
         }
+    }
+
+    /// Returns whether a change of an object need not wait for a read of it.
+    fn passes(&self, change: &Reach, object: Token, read: u64) -> bool {
+        self.entries.get(&read).is_some_and(|read| change.leaves_alone(object, &read.reach))
     }
 
     fn note(&mut self, ticket: u64, reach: &Reach) {
@@ -162,7 +169,10 @@ impl Graph {
             match reach.changes {
                 true => {
                     line.last_change = Some(ticket);
-                    line.reads.clear();
+                    let reads = std::mem::take(&mut line.reads);
+                    // Later changes wait for this one, and so for the reads that it waits for.
+                    let left = reads.into_iter().filter(|read| self.passes(reach, *object, *read)).collect();
+                    self.lines.entry(*object).or_default().reads = left;
                 }
                 false => line.reads.push(ticket),
             }
@@ -199,55 +209,6 @@ impl Graph {
         let line = self.lines.entry(object).or_default();
         line.unfinished.insert(ticket);
         (line.last_change, line.created_by) = (Some(ticket), Some(ticket));
-    }
-
-    /// Returns the next operation that can begin, and what can be done in the same call, as one of `threads` that share what is
-    /// ready: for a write the following ones of its dataset, for a read the next ones of any datasets.
-    pub(crate) fn next(&mut self, threads: usize) -> Vec<(u64, Work)> {
-        let share = self.ready.len().div_ceil(threads.max(1));
-        let Some(ticket) = self.ready.pop_front() else { return Vec::new() };
-        let mut taken = vec![(ticket, self.begin(ticket))];
-        match &taken[0].1 {
-            _ if self.keeps_order => {}
-            Work::Write { .. } => self.join_writes(&mut taken),
-            Work::Read(read) if read.is_joinable() => self.join_reads(&mut taken, share.min(JOINED_MAX)),
-            _ => {}
-        }
-        taken
-    }
-
-    fn join_writes(&mut self, taken: &mut Vec<(u64, Work)>) {
-        let mut last = taken[0].0;
-        while taken.len() < JOINED_MAX
-            && let Some(next) = self.next_write(last)
-        {
-            taken.push((next, self.begin(next)));
-            last = next;
-        }
-    }
-
-    fn join_reads(&mut self, taken: &mut Vec<(u64, Work)>, count_max: usize) {
-        let is_read = |entry: &Entry| matches!(&entry.work, Work::Read(read) if read.is_joinable());
-        while taken.len() < count_max
-            && let Some(&next) = self.ready.front()
-            && self.entries.get(&next).is_some_and(is_read)
-        {
-            self.ready.pop_front();
-            taken.push((next, self.begin(next)));
-        }
-    }
-
-    /// Returns the write that waits for this one and for nothing else.
-    fn next_write(&self, ticket: u64) -> Option<u64> {
-        let entry = self.entries.get(&ticket)?;
-        let can_join = |number: &&u64| {
-            self.entries.get(number).is_some_and(|next| next.waits == 1 && next.work.as_write().is_some())
-        };
-        match entry.followers.first() {
-            // A read between the two is a follower too, and comes before the write.
-            Some(next) if can_join(&next) => Some(*next),
-            _ => None,
-        }
     }
 
     fn begin(&mut self, ticket: u64) -> Work {
@@ -390,9 +351,6 @@ impl Graph {
         }
     }
 }
-
-/// Writes or reads that are made in one call, at most.
-const JOINED_MAX: usize = 64;
 
 fn is_later(ticket: Option<&u64>, now: u64) -> bool {
     ticket.is_none_or(|ticket| *ticket >= now)

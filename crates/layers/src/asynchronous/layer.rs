@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::datatype::DescriptorSizes;
 use model::properties::Layout;
-use model::{Dataspace, Kind, LinkTarget, ObjectKind, Result, Selection, Token};
+use model::{Kind, LinkTarget, ObjectKind, Result, Token};
 use vol::{
     AttributeInfo, Container, DatasetInfo, Durability, Layer, LinkLocation, OpAttributeCreate,
     OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpMapCreate, OpRead, OpWrite,
@@ -20,6 +20,7 @@ use crate::asynchronous::queue::{Queue, Queueing};
 use crate::asynchronous::request::is_collecting;
 use crate::asynchronous::work::{Call, Work};
 pub use factory::AsyncLayer;
+use queueing::is_elsewhere;
 
 struct QueuedContainer {
     inner: Arc<dyn Container>,
@@ -37,25 +38,6 @@ impl Drop for QueuedContainer {
     }
 }
 
-/// Elements may lie in other datasets or in files that other datasets share.
-fn is_elsewhere(info: &DatasetInfo) -> bool {
-    matches!(info.create.layout, Layout::Virtual(_) | Layout::External(_))
-}
-
-/// Returns whether a write of these bytes can only fail in the storage.
-fn is_sound(info: &DatasetInfo, selection: &Selection, bytes: usize) -> bool {
-    let Dataspace::Simple(_) = info.space else {
-        return info.space == Dataspace::Scalar && fits(info, 1, bytes);
-    };
-    let dims = info.space.dims();
-    selection.validate(dims).is_ok()
-        && selection.element_count(dims).is_ok_and(|count| fits(info, count, bytes))
-}
-
-fn fits(info: &DatasetInfo, count: u64, bytes: usize) -> bool {
-    count.checked_mul(info.datatype.size().into()) == Some(bytes as u64)
-}
-
 impl QueuedContainer {
     /// Returns the dataset as it will be when what is queued is done.
     fn future(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
@@ -66,29 +48,6 @@ impl QueuedContainer {
             },
             Ok,
         )
-    }
-
-    /// Returns the dataset as it is known, where the caller looks for failures: of an extent that another process changed too.
-    fn expected(&self, dataset: Token) -> Option<Arc<DatasetInfo>> {
-        self.queue
-            .future_info(dataset)
-            .or_else(|| self.queue.known_dataset(dataset))
-            .filter(|_| self.queues())
-    }
-
-    fn is_queueable(&self, write: &OpWrite<'_>) -> bool {
-        let is_expected = |info: Arc<DatasetInfo>| self.is_queueable_to(&info, write);
-        self.expected(write.dataset).is_some_and(is_expected)
-            || self.future(write.dataset).is_ok_and(|info| self.is_queueable_to(&info, write))
-    }
-
-    fn is_queueable_to(&self, info: &DatasetInfo, write: &OpWrite<'_>) -> bool {
-        if self.is_serial(write.dataset, info) {
-            return false;
-        }
-        let is_plain = !is_elsewhere(info) && !info.datatype.has_descriptors();
-        let bytes = write.from.len();
-        is_plain && is_sound(info, write.selection, bytes) && self.queue.has_space_for(bytes)
     }
 
     /// Returns the dataset after it was resized, if that can be queued.
@@ -237,7 +196,7 @@ impl Layer for QueuedContainer {
         if !self.queues() {
             return self.inner.link_create(op);
         }
-        let mut reach = Reach::structure(op.place.group);
+        let mut reach = Reach::structure(op.place.group).of_link(&op.place.name);
         if let LinkTarget::Hard(target) = op.target {
             reach.objects.push(target);
         }
@@ -250,9 +209,10 @@ impl Layer for QueuedContainer {
         if !self.queues() {
             return self.inner.link_delete(group, name);
         }
+        let reach = Reach::unlinking(group).of_link(name);
         let (path, name) = (self.path(&LinkLocation::new(group, name)), name.to_owned());
         let call: Call = Box::new(move |container| container.link_delete(group, &name));
-        self.push(Operation::link_delete, Reach::unlinking(group), path, call);
+        self.push(Operation::link_delete, reach, path, call);
         Ok(())
     }
 

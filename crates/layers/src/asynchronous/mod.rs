@@ -34,4 +34,6 @@ pub use background::{Background, background};
 pub use events::{EventSet, Progress};
 pub use layer::AsyncLayer;
 pub use request::{Request, Status, is_collecting, requests};
-pub use start::{Answer, Queued, is_queued, queued, start, start_info, start_read, wait, wait_all};
+pub use start::{
+    Answer, Queued, is_queued, queued, start, start_info, start_link, start_read, wait, wait_all,
+};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use model::{Error, Result, Selection, Token};
+use model::{Error, Link, Result, Selection, Token};
 use system::sync::Mutex;
 use vol::{Container, DatasetInfo, OpRead, Operation, Task, describe};
 
@@ -86,7 +86,16 @@ pub fn is_queued(container: &dyn Container) -> bool {
 /// If as many bytes are queued as may be, this waits.
 pub fn start<T: Send + 'static>(
     container: &dyn Container,
+    operation: impl FnMut(&dyn Container) -> Result<T> + Send + 'static,
+) -> Answer<T> {
+    start_narrowed(container, operation, |reach| reach)
+}
+
+/// Starts an operation of which more is known than the object that it names.
+fn start_narrowed<T: Send + 'static>(
+    container: &dyn Container,
     mut operation: impl FnMut(&dyn Container) -> Result<T> + Send + 'static,
+    narrow: impl FnOnce(Reach) -> Reach,
 ) -> Answer<T> {
     let answer = Arc::new(Mutex::new(None));
     let Some(queue) = queue_of(container) else {
@@ -106,7 +115,7 @@ pub fn start<T: Send + 'static>(
     };
     let bytes = queue.reserve(call.bytes as usize);
     let (operation, reach, work) =
-        (call.operation, reach_of(call.operation, call.object), Work::Call(Box::new(described.0)));
+        (call.operation, narrow(reach_of(call.operation, call.object)), Work::Call(Box::new(described.0)));
     let (foreseen, path, is_shown) = (Foreseen::Nothing, None, true);
     let request =
         queue.push(Queueing { operation, reach, foreseen, work, bytes, moved: call.bytes, path, is_shown });
@@ -124,6 +133,12 @@ pub fn start_info(container: &dyn Container, dataset: Token) -> Answer<Arc<Datas
         }
         Ok(info)
     })
+}
+
+/// Starts a query of one link of a group. Changes of other links do not wait for it.
+pub fn start_link(container: &dyn Container, group: Token, name: &str) -> Answer<Option<Link>> {
+    let owned = name.to_owned();
+    start_narrowed(container, move |c| c.link_get(group, &owned), |reach| reach.of_link(name))
 }
 
 /// Starts a read of selected elements, which are so many bytes in the file datatype. Reads that are queued together may become

@@ -22,6 +22,8 @@ pub(crate) struct Reach {
     pub(crate) is_unlinking: bool,
     /// It asks how many links lead to its object.
     pub(crate) counts_links: bool,
+    /// The only link of the first object that it reads or changes.
+    pub(crate) link: Option<Arc<str>>,
 }
 
 impl Reach {
@@ -47,6 +49,17 @@ impl Reach {
 
     pub(crate) fn read(object: Token) -> Self {
         Reach { objects: vec![object], ..Reach::default() }
+    }
+
+    /// Reads or changes one link of a group only.
+    pub(crate) fn of_link(self, name: &str) -> Self {
+        Reach { link: Some(name.into()), ..self }
+    }
+
+    /// Returns whether this change of an object leaves alone what `read` reads of it: another link.
+    pub(crate) fn leaves_alone(&self, object: Token, read: &Reach) -> bool {
+        let link = |reach: &Reach| reach.link.clone().filter(|_| reach.objects.first() == Some(&object));
+        link(self).is_some_and(|changed| link(read).is_some_and(|read| read != changed))
     }
 
     pub(crate) fn read_all() -> Self {
