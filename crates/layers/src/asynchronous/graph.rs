@@ -335,6 +335,11 @@ impl Graph {
             && line.is_none_or(|line| line.attributes == 0 && line.created_by.is_none())
     }
 
+    /// Returns whether links are being removed.
+    pub(crate) fn has_removals(&self) -> bool {
+        !self.unlinking.is_empty()
+    }
+
     pub(crate) fn is_created(&self, object: Token) -> bool {
         self.lines.get(&object).is_none_or(|line| line.created_by.is_none())
     }

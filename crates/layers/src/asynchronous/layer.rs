@@ -123,6 +123,7 @@ impl Layer for QueuedContainer {
         }
         self.queue.wait_for_releases(Some(object));
         self.queue.wait_for_creation(object);
+        self.queue.wait_for_removal(object);
         self.inner.retain(object).inspect_err(|error| {
             if error.kind() == Kind::Unsupported {
                 self.queue.needs_no_handles();

@@ -1,17 +1,17 @@
-//! A storage with a gate: what is queued stays queued until a test opens it.
+//! Tests of the layer, most of them over a storage with a gate: what is queued stays queued until a test opens it.
 
 mod gate;
 mod order;
+mod random;
 mod serial;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use memory::MemoryConnector;
-use model::properties::{DatasetCreate, FileCreate, Layout};
+use model::properties::{DatasetCreate, FileCreate};
 use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
-use system::sync::{Condvar, Mutex};
 use vol::*;
 
 use gate::{FAILS, PANICS, Rig};

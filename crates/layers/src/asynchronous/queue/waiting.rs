@@ -76,6 +76,13 @@ impl Queue {
         }
     }
 
+    /// Waits until it is known whether an object that no handle keeps goes with a link that is being removed.
+    pub(crate) fn wait_for_removal(&self, object: Token) {
+        if !self.is_empty() && !self.is_retained(object) {
+            drop(self.wait_until(|state| !state.graph.has_removals()));
+        }
+    }
+
     /// Waits until an object is created.
     pub(crate) fn wait_for_creation(&self, object: Token) {
         if !self.is_empty() {
