@@ -106,6 +106,8 @@ impl Graph {
     /// Adds an operation behind those it depends on.
     pub(crate) fn insert(&mut self, ticket: u64, mut entry: Entry) {
         let reach = entry.reach.clone();
+        // A handle does not keep the number of links.
+        entry.is_kept &= !reach.counts_links;
         for number in self.all_before(&reach, entry.is_kept) {
             let Some(other) = self.entries.get_mut(&number) else { continue };
             if !(other.is_begun && other.reach.changes) {
@@ -135,7 +137,7 @@ impl Graph {
         if reach.is_unlinking {
             before.extend(&self.unkept);
         }
-        if reach.counts_links || !is_kept {
+        if !is_kept {
             before.extend(&self.unlinking);
         }
         before

@@ -6,7 +6,7 @@ use super::*;
 use crate::asynchronous::{Answer, start_link, start_read};
 
 const STEPS: usize = 400;
-const SEEDS: u64 = 60;
+const SEEDS: u64 = 300;
 
 /// Numbers that follow from a seed.
 struct Numbers(u64);
