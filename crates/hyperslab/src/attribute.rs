@@ -22,6 +22,12 @@ impl Attribute {
         Attribute { object, info }
     }
 
+    /// Returns the object that has it.
+    #[cfg(feature = "async")]
+    pub(crate) fn object(&self) -> &Object {
+        &self.object
+    }
+
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.info.name
@@ -222,11 +228,20 @@ impl Attribute {
         self.write_elements::<T>(view.len(), &elements, heap)
     }
 
-    fn write_elements<T: H5Type>(&self, len: usize, elements: &[u8], mut heap: Heap) -> Result<()> {
+    /// Returns an error if so many values are more or fewer than there are elements.
+    pub(crate) fn check_count(&self, len: usize) -> Result<()> {
         let count = self.info.space.element_count()?;
-        if count != len as u64 {
-            return Err(Error::invalid("write attribute").with("elements", count).with("values", len));
-        }
+        let wrong = || Error::invalid("write attribute").with("elements", count).with("values", len);
+        if count == len as u64 { Ok(()) } else { Err(wrong()) }
+    }
+
+    pub(crate) fn write_elements<T: H5Type>(
+        &self,
+        len: usize,
+        elements: &[u8],
+        mut heap: Heap,
+    ) -> Result<()> {
+        self.check_count(len)?;
         let container = self.object.session.container.as_ref();
         let conversions = &self.object.session.registered.conversions;
         let file_type = &self.info.datatype;

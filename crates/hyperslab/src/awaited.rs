@@ -1,110 +1,110 @@
-//! Opens, reads and writes that their caller awaits: the `async` layer starts them, and many go on at once.
+//! Calls that their caller awaits: opens, reads, writes, attributes, maps, links and commits.
 //!
-//! Without the layer they are run when they are first polled.
+//! With the `async` layer the operations of a call are started, so that many calls go on at once and none needs a thread.
+//! What cannot be started runs on threads of the library that may wait: calls without the layer, elements in other files and
+//! datasets, large values that are converted or have a variable length. No call blocks the executor's thread, except where a
+//! file or filter may be used by the calling thread only.
 
-use layers::asynchronous::{requests, start};
-use model::properties::Layout;
-use model::{Error, Link, Result, Selection};
-use vol::{DatasetInfo, Lookup, OpLookup, OpRead, OpWrite};
+mod attributes;
+mod descriptors;
+mod elements;
+mod files;
+mod maps;
+mod opens;
 
-use crate::object::Object;
-use crate::{Attribute, Dataset, Group, H5Type};
+use algorithms::transfer::{from_file_type, to_file_type};
+use layers::asynchronous::{background, is_queued};
+use model::{Datatype, Heap, Result};
+use vol::Container;
 
-impl Group {
-    /// Opens a dataset, as [`Group::dataset`] does.
-    ///
-    /// # Errors
-    /// Returns `NotFound` if the path leads to nothing, and `Invalid` if it leads to an object of another kind.
-    pub async fn dataset_async(&self, path: &str) -> Result<Dataset> {
-        let session = &self.session;
-        let traversals_max = session.access.limits.link_traversals_max;
-        let op = OpLookup { from: self.token, path: path.to_owned(), traversals_max };
-        let Ok(Lookup::Object(token)) = start(&*session.container, move |c| c.lookup(&op)).await else {
-            // The path leads to another file, the connector cannot follow it, or there is nothing: this one knows.
-            return self.dataset(path);
-        };
-        let info = start(&*session.container, move |c| c.dataset_info(token)).await?;
-        // The handle is counted in the background too.
-        let (object, _) = requests(|| Object::new(session.clone(), token, self.path_to(path)));
-        Ok(Dataset::with_info(object, info))
+use crate::H5Type;
+use crate::element::{load_all, store_all};
+use crate::session::Session;
+use descriptors::resolved;
+
+/// Bytes that are converted where they are awaited. More go to a thread that may wait.
+const HERE_BYTES_MAX: usize = 64 << 10;
+
+impl Session {
+    /// Returns whether operations are started and go on without a thread of the caller.
+    fn is_started(&self) -> bool {
+        is_queued(&*self.container)
     }
 
-    /// Returns the link named `name`, as [`Group::link`] does.
-    ///
-    /// # Errors
-    /// Returns `NotFound` if the group has no such link.
-    pub async fn link_async(&self, name: &str) -> Result<Link> {
-        let (group, owned) = (self.token, name.to_owned());
-        let link = start(&*self.session.container, move |c| c.link_get(group, &owned)).await?;
-        let missing = || Error::not_found("find link").with("name", name).with("group", self.path.shown());
-        link.ok_or_else(missing)
-    }
-}
-
-impl Object {
-    /// Returns an attribute by name, as [`Object::attr`] does.
-    ///
-    /// # Errors
-    /// Returns `NotFound` if the object has no such attribute.
-    pub async fn attr_async(&self, name: &str) -> Result<Attribute> {
-        let (object, owned) = (self.token, name.to_owned());
-        let info = start(&*self.session.container, move |c| c.attribute_info(object, &owned)).await?;
-        let missing =
-            || Error::not_found("open attribute").with("name", name).with("object", self.path.shown());
-        Ok(Attribute::new(self.clone(), info.ok_or_else(missing)?))
-    }
-}
-
-impl Dataset {
-    /// Reads all elements, in C order, as [`Dataset::read_raw`] does. Elements that are stored as `T` are read in the
-    /// background; others, which are converted, and those of other files and datasets are waited for.
-    ///
-    /// # Errors
-    /// Returns the error of the storage, and `Conversion` if values do not fit.
-    pub async fn read_async<T: H5Type + Send>(&self) -> Result<Vec<T>> {
-        let info = self.dataset_info();
-        let is_plain = T::datatype() == info.datatype && T::bytes(&[]).is_some();
-        let is_background = is_plain && self.moves_in_background(&info);
-        let Some(mut values) = T::zeroed(self.size()).filter(|_| is_background) else {
-            return self.read_raw();
-        };
-        let (dataset, length) = (self.token, T::bytes(&values).map_or(0, <[u8]>::len));
-        let mut bytes = vec![0; length];
-        let read = start(&*self.session.container, move |container| {
-            container.dataset_read(&mut [OpRead {
-                dataset,
-                selection: &Selection::All,
-                into: &mut bytes,
-            }])?;
-            Ok(std::mem::replace(&mut bytes, vec![0; length]))
-        });
-        let bytes = read.await?;
-        T::bytes_mut(&mut values).into_iter().for_each(|into| into.copy_from_slice(&bytes));
-        Ok(values)
+    /// Returns whether only the calling thread may use the file, or all processes that have it open take part.
+    fn belongs_to_caller(&self) -> bool {
+        self.container.is_serial(self.root) || self.container.collective().is_some()
     }
 
-    /// Writes all elements, in C order, as [`Dataset::write_raw`] does, and ends when the storage has them. Values are copied,
-    /// or converted where they are stored otherwise, and written in the background; those of variable length, references
-    /// and elements of other files and datasets are waited for.
-    ///
-    /// # Errors
-    /// Returns `Invalid` if there are more or fewer values than elements, the error of the storage, and `Conversion` if values
-    /// do not fit.
-    pub async fn write_async<T: H5Type>(&self, values: &[T]) -> Result<()> {
-        let info = self.dataset_info();
-        if !self.moves_in_background(&info) || values.is_empty() || values.len() != self.size() {
-            return self.write_raw(values);
+    /// Calls `f` on a thread that may wait.
+    async fn aside<T: Send + 'static>(&self, f: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+        match self.belongs_to_caller() {
+            true => f(),
+            false => background(f).await,
         }
-        let (dataset, bytes) = (self.token, self.in_file_type(&info, values)?.into_owned());
-        let write = start(&*self.session.container, move |container| {
-            container.dataset_write(&[OpWrite { dataset, selection: &Selection::All, from: &bytes }])
-        });
-        write.await
     }
+}
 
-    /// Returns whether elements are no more than bytes of this dataset, which another thread may move.
-    fn moves_in_background(&self, info: &DatasetInfo) -> bool {
-        let is_elsewhere = matches!(info.create.layout, Layout::Virtual(_) | Layout::External(_));
-        !is_elsewhere && !self.is_collective() && !info.datatype.has_descriptors()
+/// Returns the values of packed elements in the file datatype.
+async fn loaded<T: H5Type + 'static>(
+    session: &std::sync::Arc<Session>,
+    file_type: &Datatype,
+    raw: Vec<u8>,
+) -> Result<Vec<T>> {
+    if let Some(values) = plain(file_type, &raw) {
+        return Ok(values);
     }
+    if raw.len() > HERE_BYTES_MAX {
+        let (ours, file_type) = (session.clone(), file_type.clone());
+        return session.aside(move || converted(&ours, &*ours.container, &file_type, &raw)).await;
+    }
+    resolved(&*session.container, |container| converted(session, container, file_type, &raw)).await
+}
+
+/// Returns values that are in memory as they are in the file; `None` where they are not.
+fn plain<T: H5Type>(file_type: &Datatype, raw: &[u8]) -> Option<Vec<T>> {
+    T::bytes(&[]).filter(|_| T::datatype() == *file_type)?;
+    let mut values = T::zeroed(raw.len() / file_type.size().max(1) as usize)?;
+    let bytes = T::bytes_mut(&mut values).filter(|bytes| bytes.len() == raw.len())?;
+    bytes.copy_from_slice(raw);
+    Some(values)
+}
+
+fn converted<T: H5Type>(
+    session: &Session,
+    container: &dyn Container,
+    file_type: &Datatype,
+    raw: &[u8],
+) -> Result<Vec<T>> {
+    let (memory, mut heap) = (T::datatype(), Heap::new());
+    let conversions = &session.registered.conversions;
+    let elements = from_file_type(container, file_type, raw, &memory, conversions, &mut heap)?;
+    load_all(&elements, &heap)
+}
+
+/// Returns values as packed elements in the file datatype.
+async fn stored<T: H5Type>(
+    session: &std::sync::Arc<Session>,
+    file_type: &Datatype,
+    values: &[T],
+) -> Result<Vec<u8>> {
+    let memory = T::datatype();
+    if let Some(bytes) = T::bytes(values).filter(|_| memory == *file_type) {
+        return Ok(bytes.to_vec());
+    }
+    if values.len().saturating_mul(memory.size() as usize) > HERE_BYTES_MAX {
+        let mut heap = Heap::new();
+        let (elements, ours, file_type) = (store_all(values, &mut heap)?, session.clone(), file_type.clone());
+        let convert = move || {
+            let conversions = &ours.registered.conversions;
+            to_file_type(&*ours.container, &memory, &elements, &file_type, conversions, &mut heap)
+        };
+        return session.aside(convert).await;
+    }
+    resolved(&*session.container, |container| {
+        let (mut heap, conversions) = (Heap::new(), &session.registered.conversions);
+        let elements = store_all(values, &mut heap)?;
+        to_file_type(container, &memory, &elements, file_type, conversions, &mut heap)
+    })
+    .await
 }

@@ -1,12 +1,15 @@
 //! Creating objects: groups, links, committed datatypes and attributes. Datasets are created by [`DatasetBuilder`].
 
+use std::sync::Arc;
+
 use model::properties::{GroupCreate, ObjectCreate};
-use model::{Dataspace, Datatype, LinkTarget, Result, UNLIMITED};
+use model::{Dataspace, Datatype, Error, LinkTarget, Result, Token, UNLIMITED};
 use ndarray::{ArrayView, Dimension};
 use vol::{LinkLocation, OpAttributeCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove};
 
 use crate::builder::DatasetBuilder;
 use crate::object::{NamedDatatype, Object};
+use crate::session::Session;
 use crate::{Attribute, Dataset, Group, H5Type};
 
 /// An unlimited dimension, for [`DatasetBuilder::max_shape`].
@@ -189,6 +192,19 @@ impl Group {
         self.link_to(path, LinkTarget::Hard(token))
     }
 
+    /// Creates a hard link to an object that a handle is open of: one more name, or the first one of an object that was
+    /// created without.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the object is in another file, and `Exists` if the path leads to something.
+    pub fn link_object(&self, object: &Object, path: &str) -> Result<()> {
+        if !Arc::ptr_eq(&self.session.container, &object.session.container) {
+            let problem = "the object is in another file";
+            return Err(Error::invalid("create hard link").with("path", path).with("problem", problem));
+        }
+        self.link_to(path, LinkTarget::Hard(object.token))
+    }
+
     /// Creates a link at `path` to the object at `target` of the container `file`, which need not exist.
     ///
     /// # Errors
@@ -203,8 +219,16 @@ impl Group {
     /// Returns `NotFound` if there is no such link.
     pub fn unlink(&self, path: &str) -> Result<()> {
         let (parent, name) = model::link::split_last(path)?;
-        let (session, group) = self.session.find(self.token, if parent.is_empty() { "." } else { parent })?;
+        let (session, group) = self.parent(parent)?;
         session.container.link_delete(group, name)
+    }
+
+    /// Returns the group that a path leads to: this one, without asking for it, where the path is empty.
+    fn parent(&self, path: &str) -> Result<(Arc<Session>, Token)> {
+        match path.is_empty() {
+            true => Ok((self.session.clone(), self.token)),
+            false => self.session.find(self.token, path),
+        }
     }
 
     /// Moves a link to another path, with the groups that are missing on it.
@@ -213,7 +237,7 @@ impl Group {
     /// Returns `NotFound` if there is no link at `from`, and `Exists` if there is one at `to`.
     pub fn relink(&self, from: &str, to: &str) -> Result<()> {
         let (parent, name) = model::link::split_last(from)?;
-        let (session, group) = self.session.find(self.token, if parent.is_empty() { "." } else { parent })?;
+        let (session, group) = self.parent(parent)?;
         let op = OpLinkMove { from: group, name: name.to_owned(), to: self.place(to)?, copy: false };
         session.container.link_move(&op)
     }
@@ -225,17 +249,14 @@ impl Object {
     /// # Errors
     /// Returns `Exists` if the object has an attribute of this name, and `Limit` if the attribute is too large.
     pub fn create_attr(&self, name: &str, datatype: Datatype, space: Dataspace) -> Result<Attribute> {
-        let charset = if name.is_ascii() { model::CharacterSet::Ascii } else { model::CharacterSet::Utf8 };
-        let op = OpAttributeCreate {
-            object: self.token,
-            name: name.to_owned(),
-            charset,
-            datatype,
-            committed: None,
-            space,
-        };
-        self.session.container.attribute_create(&op)?;
+        self.session.container.attribute_create(&self.attr_op(name, datatype, space))?;
         self.attr(name)
+    }
+
+    pub(crate) fn attr_op(&self, name: &str, datatype: Datatype, space: Dataspace) -> OpAttributeCreate {
+        let charset = if name.is_ascii() { model::CharacterSet::Ascii } else { model::CharacterSet::Utf8 };
+        let (object, name) = (self.token, name.to_owned());
+        OpAttributeCreate { object, name, charset, datatype, committed: None, space }
     }
 
     /// Sets an attribute to one value, and creates it if it is missing: `set_attr("unit", "K")`. An existing attribute

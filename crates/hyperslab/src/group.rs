@@ -7,7 +7,7 @@ use crate::Dataset;
 use crate::object::{NamedDatatype, Object, ObjectHandle};
 
 /// Links in a page of a listing.
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 /// A group. It dereferences to [`Object`].
 #[derive(Debug, Clone)]
@@ -23,8 +23,12 @@ impl std::ops::Deref for Group {
 impl Group {
     fn open(&self, path: &str) -> Result<Object> {
         let (session, token) = self.session.find(self.token, path)?;
-        let full = if model::link::is_absolute(path) { ObjectPath::start(path) } else { self.path_to(path) };
-        Ok(Object::new(session, token, full))
+        Ok(Object::new(session, token, self.full_path(path)))
+    }
+
+    /// Returns the path from the root of what `path` leads to.
+    pub(crate) fn full_path(&self, path: &str) -> ObjectPath {
+        if model::link::is_absolute(path) { ObjectPath::start(path) } else { self.path_to(path) }
     }
 
     pub(crate) fn open_kind(&self, path: &str, kind: ObjectKind) -> Result<Object> {
@@ -212,7 +216,7 @@ impl Group {
     }
 }
 
-fn another_kind(path: &str, wanted: ObjectKind, found: ObjectKind) -> Error {
+pub(crate) fn another_kind(path: &str, wanted: ObjectKind, found: ObjectKind) -> Error {
     let error = Error::invalid(format!("open {}", wanted.name())).with("path", path);
     error.with("problem", format!("it is a {}", found.name()))
 }

@@ -70,7 +70,12 @@ impl std::ops::Deref for Map {
 impl Map {
     pub(crate) fn open(object: Object) -> Result<Self> {
         let MapInfo { key, value, .. } = object.session.container.map_info(object.token)?;
-        Ok(Map { object, key, value, access: MapAccess::default() })
+        Ok(Self::of_types(object, key, value))
+    }
+
+    /// Returns the map of an object, whose types are known as they are stored.
+    pub(crate) fn of_types(object: Object, key: Datatype, value: Datatype) -> Self {
+        Map { object, key, value, access: MapAccess::default() }
     }
 
     /// Returns the type of keys, as stored.
@@ -174,6 +179,22 @@ impl Map {
         self.session.container.map_delete(self.token, &self.stored_key(key)?)
     }
 
+    /// Removes a pair if there is one. In a scope of an event set this is queued, where
+    /// [`Map::delete`] waits to know whether there was one.
+    ///
+    /// # Errors
+    /// Returns the error of the storage, and `Invalid` if the key does not fit.
+    pub fn remove<K: H5Type>(&self, key: &K) -> Result<()> {
+        let (container, map, key) = (&*self.session.container, self.token, self.stored_key(key)?);
+        #[cfg(feature = "async")]
+        if layers::asynchronous::is_collecting() && layers::asynchronous::is_queued(container) {
+            // The set has the request.
+            drop(layers::asynchronous::start(container, move |c| c.map_delete(map, &key)));
+            return Ok(());
+        }
+        container.map_delete(map, &key).map(drop)
+    }
+
     /// Calls `visit` with every key after `position`, in the order of their stored bytes, until it breaks or there are no
     /// more. Returns `Break` if `visit` broke.
     ///
@@ -239,13 +260,16 @@ impl Map {
         Ok(loaded)
     }
 
-    fn keys_of<'k, K: H5Type + 'k>(&self, keys: impl IntoIterator<Item = &'k K>) -> Result<Vec<Vec<u8>>> {
+    pub(crate) fn keys_of<'k, K: H5Type + 'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k K>,
+    ) -> Result<Vec<Vec<u8>>> {
         let mut elements = Elements::new::<K>();
         keys.into_iter().try_for_each(|key| elements.push(key))?;
         self.stored_keys(elements)
     }
 
-    fn stored_key<K: H5Type>(&self, key: &K) -> Result<Vec<u8>> {
+    pub(crate) fn stored_key<K: H5Type>(&self, key: &K) -> Result<Vec<u8>> {
         let missing = || Error::invalid("use map key");
         self.keys_of([key])?.pop().ok_or_else(missing)
     }
@@ -257,7 +281,7 @@ impl Map {
     }
 
     /// Returns the opposite.
-    fn loaded_keys<K: H5Type>(&self, keys: &[Vec<u8>]) -> Result<Vec<K>> {
+    pub(crate) fn loaded_keys<K: H5Type>(&self, keys: &[Vec<u8>]) -> Result<Vec<K>> {
         let (memory, mut heap) = (self.key.memory_type(), Heap::new());
         let bytes = algorithms::maps::to_elements(&self.key, keys.iter().map(Vec::as_slice), &mut heap)?;
         let mut out = vec![0; keys.len() * K::element_bytes()];
@@ -284,7 +308,7 @@ impl Map {
 pub struct KeyPosition(Option<Vec<u8>>);
 
 /// Keys without those that come again later, and their places.
-fn last_of_each(keys: &[Vec<u8>]) -> (Vec<&[u8]>, Vec<usize>) {
+pub(crate) fn last_of_each(keys: &[Vec<u8>]) -> (Vec<&[u8]>, Vec<usize>) {
     let last: HashMap<&[u8], usize> = keys.iter().map(Vec::as_slice).zip(0..).collect();
     let is_last = |(place, key): &(usize, &Vec<u8>)| last.get(key.as_slice()) == Some(place);
     keys.iter().enumerate().filter(is_last).map(|(place, key)| (key.as_slice(), place)).unzip()
@@ -341,7 +365,10 @@ impl Group {
         let op = OpMapCreate { place, key: key.clone(), value: value.clone(), create: create.clone() };
         let token = self.session.container.map_create(&op)?;
         let path = path.map_or_else(|| model::ObjectPath::start(""), |path| self.path_to(path));
-        Map::open(Object::new(self.session.clone(), token, path))
+        // Every connector stores the types as they are, with descriptors of its own. Asking for them could mean to wait.
+        let sizes = &self.session.descriptors;
+        let (key, value) = (key.with_descriptors(sizes), value.with_descriptors(sizes));
+        Ok(Map::of_types(Object::new(self.session.clone(), token, path), key, value))
     }
 
     /// Returns the map at a path.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
+use model::datatype::DescriptorSizes;
 use model::{Error, Result, Token};
 use system::sync::{Mutex, RwLock};
 use vol::{Container, DatasetInfo, FileAccess, LinkContext, Lookup, OpLookup, Registered};
@@ -19,6 +20,8 @@ pub(crate) struct Session {
     /// Conversions and classes of links of the registry that it was opened with.
     pub(crate) registered: Registered,
     pub(crate) root: Token,
+    /// Descriptors as the container stores them.
+    pub(crate) descriptors: DescriptorSizes,
     /// Info of datasets with open handles, so that a changed extent changes in all of them.
     datasets: Mutex<HashMap<Token, Weak<RwLock<Arc<DatasetInfo>>>>>,
 }
@@ -30,9 +33,10 @@ impl Session {
         access: &FileAccess,
         registered: &Registered,
     ) -> Result<Arc<Self>> {
-        let root = container.info()?.root;
+        let info = container.info()?;
+        let (root, descriptors, datasets) = (info.root, info.descriptors, Mutex::default());
         let (location, access, registered) = (location.to_owned(), access.clone(), registered.clone());
-        Ok(Arc::new(Session { container, location, access, registered, root, datasets: Mutex::default() }))
+        Ok(Arc::new(Session { container, location, access, registered, root, descriptors, datasets }))
     }
 
     /// Reads the info of a dataset, and shares it with all other handles of the dataset.

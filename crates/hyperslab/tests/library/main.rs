@@ -2,6 +2,7 @@
 
 mod awaited;
 mod costs;
+mod distant;
 mod driver_stacks;
 mod drivers;
 mod dropped;

@@ -1,8 +1,13 @@
 //! The order of operations: which has to wait for which.
 //!
-//! A change of an object waits for everything before it on that object, a read for the changes before it. What may reach
-//! any object waits for all, or if it only reads, for all changes; what comes later waits for it in turn. Nothing else
-//! waits.
+//! A change of an object waits for everything before it on that object, a read for the changes before it; only a change of
+//! one link does not wait for reads of other ones. What may reach any object waits for all, or if it only reads, for all
+//! changes; what comes later waits for it in turn. Removing a link changes its group, and may end the life of any object
+//! that no handle keeps: it waits for what is before it on those, and what comes later on one of them waits for it. Nothing
+//! else waits.
+
+mod joined;
+mod reach;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,58 +15,10 @@ use std::sync::Arc;
 use model::Token;
 use vol::{AttributeInfo, DatasetInfo};
 
+pub(crate) use reach::{Foreseen, Reach, reach_of};
+
 use crate::asynchronous::request::{Request, Status};
 use crate::asynchronous::work::Work;
-
-/// What an operation reads or changes.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Reach {
-    /// The objects; none of them means all.
-    pub(crate) objects: Vec<Token>,
-    pub(crate) changes: bool,
-    /// It creates, links or removes objects.
-    pub(crate) is_structure: bool,
-    pub(crate) is_release: bool,
-    /// It creates or renames attributes.
-    pub(crate) is_attributes: bool,
-}
-
-impl Reach {
-    pub(crate) fn change(object: Token) -> Self {
-        Reach { objects: vec![object], changes: true, ..Reach::default() }
-    }
-
-    pub(crate) fn structure(object: Token) -> Self {
-        Reach { is_structure: true, ..Reach::change(object) }
-    }
-
-    pub(crate) fn attributes(object: Token) -> Self {
-        Reach { is_attributes: true, ..Reach::change(object) }
-    }
-
-    pub(crate) fn change_all() -> Self {
-        Reach { changes: true, is_structure: true, ..Reach::default() }
-    }
-
-    pub(crate) fn read(object: Token) -> Self {
-        Reach { objects: vec![object], ..Reach::default() }
-    }
-
-    fn is_wide(&self) -> bool {
-        self.objects.is_empty()
-    }
-}
-
-/// What is known beforehand of what an operation makes.
-#[derive(Debug, Clone, Default)]
-pub(crate) enum Foreseen {
-    #[default]
-    Nothing,
-    /// The dataset as it leaves it.
-    Dataset(Token, Arc<DatasetInfo>),
-    /// The attribute that it creates.
-    Attribute(Token, Box<AttributeInfo>),
-}
 
 /// An operation that has not ended.
 pub(crate) struct Entry {
@@ -72,6 +29,8 @@ pub(crate) struct Entry {
     pub(crate) bytes: usize,
     /// The object that it creates.
     pub(crate) creates: Option<Token>,
+    /// Handles keep its objects, whatever links are removed.
+    pub(crate) is_kept: bool,
     /// Someone took its work.
     is_started: bool,
     /// The pipeline has it.
@@ -83,8 +42,20 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn new(request: Request, work: Work, reach: Reach, foreseen: Foreseen, bytes: usize) -> Self {
         let (creates, followers) = (None, Vec::new());
-        let (is_started, is_begun, waits) = (false, false, 0);
-        Entry { request, work, reach, foreseen, bytes, creates, is_started, is_begun, waits, followers }
+        let (is_kept, is_started, is_begun, waits) = (false, false, false, 0);
+        Entry {
+            request,
+            work,
+            reach,
+            foreseen,
+            bytes,
+            creates,
+            is_kept,
+            is_started,
+            is_begun,
+            waits,
+            followers,
+        }
     }
 }
 
@@ -94,6 +65,7 @@ struct Line {
     unfinished: BTreeSet<u64>,
     last_change: Option<u64>,
     reads: Vec<u64>,
+    retains: usize,
     releases: usize,
     attributes: usize,
     created_by: Option<u64>,
@@ -108,6 +80,9 @@ pub(crate) struct Graph {
     wide_change: Option<u64>,
     wide_reads: Vec<u64>,
     structure: BTreeSet<u64>,
+    unlinking: BTreeSet<u64>,
+    /// Operations on objects that no handle keeps.
+    unkept: BTreeSet<u64>,
     releases: usize,
     /// Operations that can begin.
     ready: VecDeque<u64>,
@@ -131,17 +106,9 @@ impl Graph {
     /// Adds an operation behind those it depends on.
     pub(crate) fn insert(&mut self, ticket: u64, mut entry: Entry) {
         let reach = entry.reach.clone();
-        let mut before: BTreeSet<u64> = self.wide_change.into_iter().collect();
-        match reach.is_wide() {
-            true => {
-                let counts = |other: &Entry| reach.changes || other.reach.changes;
-                before.extend(
-                    self.entries.iter().filter(|(_, other)| counts(other)).map(|(number, _)| *number),
-                );
-            }
-            false => reach.objects.iter().for_each(|object| self.before(*object, reach.changes, &mut before)),
-        }
-        for number in before {
+        // A handle does not keep the number of links.
+        entry.is_kept &= !reach.counts_links;
+        for number in self.all_before(&reach, entry.is_kept) {
             let Some(other) = self.entries.get_mut(&number) else { continue };
             if !(other.is_begun && other.reach.changes) {
                 other.followers.push(ticket);
@@ -151,32 +118,63 @@ impl Graph {
         if entry.waits == 0 {
             self.ready.push_back(ticket);
         }
+        if !entry.is_kept {
+            self.unkept.insert(ticket);
+        }
         self.entries.insert(ticket, entry);
         self.note(ticket, &reach);
     }
 
+    /// Returns what an operation waits for.
+    fn all_before(&self, reach: &Reach, is_kept: bool) -> BTreeSet<u64> {
+        if reach.is_wide {
+            let counts = |other: &Entry| reach.changes || other.reach.changes;
+            let before = self.entries.iter().filter(|(_, other)| counts(other));
+            return before.map(|(number, _)| *number).collect();
+        }
+        let mut before = BTreeSet::new();
+        reach.objects.iter().for_each(|object| self.before(*object, reach, &mut before));
+        if reach.is_unlinking {
+            before.extend(&self.unkept);
+        }
+        if !is_kept {
+            before.extend(&self.unlinking);
+        }
+        before
+    }
+
     /// Adds what an operation on an object waits for.
-    fn before(&self, object: Token, changes: bool, before: &mut BTreeSet<u64>) {
-        if changes {
+    fn before(&self, object: Token, reach: &Reach, before: &mut BTreeSet<u64>) {
+        before.extend(self.wide_change);
+        if reach.changes {
             before.extend(&self.wide_reads);
         }
         let Some(line) = self.lines.get(&object) else { return };
         before.extend(line.last_change);
-        if changes {
-            before.extend(&line.reads);
+        if reach.changes {
+            before.extend(line.reads.iter().filter(|read| !self.passes(reach, object, **read)));
         }
+    }
+
+    /// Returns whether a change of an object need not wait for a read of it.
+    fn passes(&self, change: &Reach, object: Token, read: u64) -> bool {
+        self.entries.get(&read).is_some_and(|read| change.leaves_alone(object, &read.reach))
     }
 
     fn note(&mut self, ticket: u64, reach: &Reach) {
         for object in &reach.objects {
             let line = self.lines.entry(*object).or_default();
             line.unfinished.insert(ticket);
+            line.retains += usize::from(reach.is_retain);
             line.releases += usize::from(reach.is_release);
             line.attributes += usize::from(reach.is_attributes);
             match reach.changes {
                 true => {
                     line.last_change = Some(ticket);
-                    line.reads.clear();
+                    let reads = std::mem::take(&mut line.reads);
+                    // Later changes wait for this one, and so for the reads that it waits for.
+                    let left = reads.into_iter().filter(|read| self.passes(reach, *object, *read)).collect();
+                    self.lines.entry(*object).or_default().reads = left;
                 }
                 false => line.reads.push(ticket),
             }
@@ -185,7 +183,10 @@ impl Graph {
         if reach.is_structure {
             self.structure.insert(ticket);
         }
-        if reach.is_wide() {
+        if reach.is_unlinking {
+            self.unlinking.insert(ticket);
+        }
+        if reach.is_wide {
             self.wide.insert(ticket);
             match reach.changes {
                 true => {
@@ -201,6 +202,8 @@ impl Graph {
     pub(crate) fn created(&mut self, ticket: u64, object: Token) {
         let Some(entry) = self.entries.get_mut(&ticket) else { return };
         entry.creates = Some(object);
+        entry.is_kept = false;
+        self.unkept.insert(ticket);
         entry.reach.objects.push(object);
         if let Foreseen::Dataset(token, _) = &mut entry.foreseen {
             *token = object;
@@ -208,32 +211,6 @@ impl Graph {
         let line = self.lines.entry(object).or_default();
         line.unfinished.insert(ticket);
         (line.last_change, line.created_by) = (Some(ticket), Some(ticket));
-    }
-
-    /// Returns the next operation that can begin, and those writes of its dataset that can be made in the same call.
-    pub(crate) fn next(&mut self) -> Vec<(u64, Work)> {
-        let Some(ticket) = self.ready.pop_front() else { return Vec::new() };
-        let mut taken = vec![(ticket, self.begin(ticket))];
-        let mut last = ticket;
-        while taken.len() < JOINED_MAX && !self.keeps_order && taken[0].1.as_write().is_some() {
-            let Some(next) = self.next_write(last) else { break };
-            taken.push((next, self.begin(next)));
-            last = next;
-        }
-        taken
-    }
-
-    /// Returns the write that waits for this one and for nothing else.
-    fn next_write(&self, ticket: u64) -> Option<u64> {
-        let entry = self.entries.get(&ticket)?;
-        let can_join = |number: &&u64| {
-            self.entries.get(number).is_some_and(|next| next.waits == 1 && next.work.as_write().is_some())
-        };
-        match entry.followers.first() {
-            // A read between the two is a follower too, and comes before the write.
-            Some(next) if can_join(&next) => Some(*next),
-            _ => None,
-        }
     }
 
     fn begin(&mut self, ticket: u64) -> Work {
@@ -271,6 +248,7 @@ impl Graph {
         for object in &entry.reach.objects {
             let Some(line) = self.lines.get_mut(object) else { continue };
             line.unfinished.remove(&ticket);
+            line.retains -= usize::from(entry.reach.is_retain).min(line.retains);
             line.releases -= usize::from(entry.reach.is_release).min(line.releases);
             line.attributes -= usize::from(entry.reach.is_attributes).min(line.attributes);
             line.reads.retain(|read| *read != ticket);
@@ -282,7 +260,9 @@ impl Graph {
             }
         }
         self.releases -= usize::from(entry.reach.is_release);
-        self.structure.remove(&ticket);
+        for set in [&mut self.structure, &mut self.unlinking, &mut self.unkept] {
+            set.remove(&ticket);
+        }
         self.wide.remove(&ticket);
         self.wide_reads.retain(|read| *read != ticket);
         self.wide_change = self.wide_change.filter(|change| *change != ticket);
@@ -305,27 +285,30 @@ impl Graph {
         self.entries.get(&ticket).map(|entry| entry.request.clone())
     }
 
-    fn foreseen(&self, object: Token) -> impl Iterator<Item = &Foreseen> {
-        let tickets = self.lines.get(&object).into_iter().flat_map(|line| line.unfinished.iter().rev());
-        tickets.filter_map(|ticket| self.entries.get(ticket)).map(|entry| &entry.foreseen)
-    }
-
     /// Returns a dataset as it will be.
     pub(crate) fn dataset(&self, dataset: Token) -> Option<Arc<DatasetInfo>> {
-        self.foreseen(dataset).find_map(|foreseen| match foreseen {
+        let tickets = self.lines.get(&dataset)?.unfinished.iter().rev();
+        let foreseen = tickets.filter_map(|ticket| self.entries.get(ticket)).map(|entry| &entry.foreseen);
+        foreseen.into_iter().find_map(|foreseen| match foreseen {
             Foreseen::Dataset(token, info) if *token == dataset => Some(info.clone()),
             _ => None,
         })
     }
 
-    /// Returns an attribute that is being created.
-    pub(crate) fn attribute(&self, object: Token, name: &str) -> Option<AttributeInfo> {
-        self.foreseen(object).find_map(|foreseen| match foreseen {
-            Foreseen::Attribute(token, info) if *token == object && info.name == name => {
-                Some((**info).clone())
+    /// Returns an attribute as it will be, or that there will be none; `None` where the queue does not say.
+    pub(crate) fn attribute(&self, object: Token, name: &str) -> Option<Option<AttributeInfo>> {
+        let tickets = self.lines.get(&object)?.unfinished.iter().rev();
+        let changes = tickets.filter_map(|ticket| self.entries.get(ticket)).filter(|e| e.reach.is_attributes);
+        for entry in changes {
+            match &entry.foreseen {
+                Foreseen::Attribute(info) if info.name == name => return Some(Some((**info).clone())),
+                Foreseen::NoAttribute(removed) if removed == name => return Some(None),
+                Foreseen::Attribute(..) | Foreseen::NoAttribute(..) => {}
+                // It was renamed, or cancelled.
+                Foreseen::Nothing | Foreseen::Dataset(..) => return None,
             }
-            _ => None,
-        })
+        }
+        None
     }
 
     pub(crate) fn is_busy(&self, object: Token) -> bool {
@@ -335,7 +318,7 @@ impl Graph {
     /// Returns whether nothing from before `now` is left of an object, nor of what may reach any.
     pub(crate) fn is_past(&self, object: Token, now: u64) -> bool {
         let oldest = self.lines.get(&object).and_then(|line| line.unfinished.first());
-        is_later(oldest, now) && is_later(self.wide.first(), now)
+        [oldest, self.wide.first(), self.unlinking.first()].into_iter().all(|first| is_later(first, now))
     }
 
     pub(crate) fn is_all_past(&self, now: u64) -> bool {
@@ -349,11 +332,23 @@ impl Graph {
     /// Returns whether nothing that is left changes which attributes an object has.
     pub(crate) fn has_its_attributes(&self, object: Token) -> bool {
         let line = self.lines.get(&object);
-        self.wide.is_empty() && line.is_none_or(|line| line.attributes == 0 && line.created_by.is_none())
+        self.wide.is_empty()
+            && self.unlinking.is_empty()
+            && line.is_none_or(|line| line.attributes == 0 && line.created_by.is_none())
+    }
+
+    /// Returns whether links are being removed.
+    pub(crate) fn has_removals(&self) -> bool {
+        !self.unlinking.is_empty()
     }
 
     pub(crate) fn is_created(&self, object: Token) -> bool {
         self.lines.get(&object).is_none_or(|line| line.created_by.is_none())
+    }
+
+    /// Returns whether it is not known yet if the container counts a handle of an object.
+    pub(crate) fn has_retains(&self, object: Token) -> bool {
+        self.lines.get(&object).is_some_and(|line| line.retains > 0)
     }
 
     pub(crate) fn has_releases(&self, object: Option<Token>) -> bool {
@@ -363,9 +358,6 @@ impl Graph {
         }
     }
 }
-
-/// Writes that are made in one call, at most.
-const JOINED_MAX: usize = 64;
 
 fn is_later(ticket: Option<&u64>, now: u64) -> bool {
     ticket.is_none_or(|ticket| *ticket >= now)

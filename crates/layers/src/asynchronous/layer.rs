@@ -3,14 +3,12 @@
 mod factory;
 mod queueing;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::datatype::DescriptorSizes;
 use model::properties::Layout;
-use model::{Dataspace, Kind, LinkTarget, ObjectKind, Result, Selection, Token};
-use system::sync::{Mutex, MutexGuard};
+use model::{Kind, LinkTarget, ObjectKind, Result, Token};
 use vol::{
     AttributeInfo, Container, DatasetInfo, Durability, Layer, LinkLocation, OpAttributeCreate,
     OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpMapCreate, OpRead, OpWrite,
@@ -22,16 +20,13 @@ use crate::asynchronous::queue::{Queue, Queueing};
 use crate::asynchronous::request::is_collecting;
 use crate::asynchronous::work::{Call, Work};
 pub use factory::AsyncLayer;
+use queueing::is_elsewhere;
 
 struct QueuedContainer {
     inner: Arc<dyn Container>,
     queue: Arc<Queue>,
     is_writable: bool,
     descriptors: DescriptorSizes,
-    /// How often objects are retained.
-    handles: Mutex<HashMap<Token, u64>>,
-    /// The inner container does not count handles: letting go of one removes nothing.
-    has_no_handles: AtomicBool,
     /// A dataset was changed that only threads of the caller may use. Any later operation may reach what is still to be
     /// written of it, so that none is queued any more.
     is_serial: AtomicBool,
@@ -43,30 +38,7 @@ impl Drop for QueuedContainer {
     }
 }
 
-/// Elements may lie in other datasets or in files that other datasets share.
-fn is_elsewhere(info: &DatasetInfo) -> bool {
-    matches!(info.create.layout, Layout::Virtual(_) | Layout::External(_))
-}
-
-/// Returns whether a write of these bytes can only fail in the storage.
-fn is_sound(info: &DatasetInfo, selection: &Selection, bytes: usize) -> bool {
-    let Dataspace::Simple(_) = info.space else {
-        return info.space == Dataspace::Scalar && fits(info, 1, bytes);
-    };
-    let dims = info.space.dims();
-    selection.validate(dims).is_ok()
-        && selection.element_count(dims).is_ok_and(|count| fits(info, count, bytes))
-}
-
-fn fits(info: &DatasetInfo, count: u64, bytes: usize) -> bool {
-    count.checked_mul(info.datatype.size().into()) == Some(bytes as u64)
-}
-
 impl QueuedContainer {
-    fn handles(&self) -> MutexGuard<'_, HashMap<Token, u64>> {
-        self.handles.lock()
-    }
-
     /// Returns the dataset as it will be when what is queued is done.
     fn future(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
         self.queue.future_info(dataset).map_or_else(
@@ -78,19 +50,10 @@ impl QueuedContainer {
         )
     }
 
-    fn is_queueable(&self, write: &OpWrite<'_>) -> bool {
-        let Ok(info) = self.future(write.dataset) else { return false };
-        if self.is_serial(write.dataset, &info) {
-            return false;
-        }
-        let is_plain = !is_elsewhere(&info) && !info.datatype.has_descriptors();
-        let bytes = write.from.len();
-        is_plain && is_sound(&info, write.selection, bytes) && self.queue.has_space_for(bytes)
-    }
-
     /// Returns the dataset after it was resized, if that can be queued.
     fn resized(&self, dataset: Token, dims: &[u64]) -> Option<Arc<DatasetInfo>> {
-        let info = self.future(dataset).ok().filter(|_| self.is_writable)?;
+        let info = self.expected(dataset).map_or_else(|| self.future(dataset), Ok);
+        let info = info.ok().filter(|_| self.is_writable)?;
         let is_chunked = matches!(info.create.layout, Layout::Chunked { .. });
         if self.is_serial(dataset, &info) || !is_chunked || dims.is_empty() || dims.len() != info.space.rank()
         {
@@ -116,16 +79,6 @@ impl QueuedContainer {
         let info = self.inner.object_info(object);
         info.map_or(true, |info| info.kind == ObjectKind::Group && info.references == 0)
     }
-
-    fn forget_handle(&self, object: Token) {
-        let mut handles = self.handles();
-        if let Some(times) = handles.get_mut(&object) {
-            *times -= 1;
-            if *times == 0 {
-                handles.remove(&object);
-            }
-        }
-    }
 }
 
 impl Layer for QueuedContainer {
@@ -147,6 +100,11 @@ impl Layer for QueuedContainer {
         self.inner.commit(durability)
     }
 
+    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
+        self.queue.forget_attributes(None);
+        self.inner.optional(name, request)
+    }
+
     fn close(&self) -> Result<()> {
         let finished = self.queue.finish();
         let closed = self.inner.close();
@@ -155,34 +113,37 @@ impl Layer for QueuedContainer {
     }
 
     fn retain(&self, object: Token) -> Result<()> {
-        self.queue.wait_for_releases(Some(object));
         if self.queue.is_pipelined() && is_collecting() {
-            *self.handles().entry(object).or_insert(0) += 1;
-            // A container that does not count handles keeps objects anyway.
-            let call: Call = Box::new(move |container| is_done_or_needless(container.retain(object)));
-            self.push_unseen(Operation::retain, Reach::change(object), call);
+            let outcome = self.queue.handle_outcome();
+            let call: Call = Box::new(move |container| outcome(container.retain(object)));
+            let reach = Reach { is_retain: true, ..Reach::change(object) };
+            self.push_unseen(Operation::retain, reach, call);
+            self.queue.retained(object);
             return Ok(());
         }
+        self.queue.wait_for_releases(Some(object));
         self.queue.wait_for_creation(object);
+        self.queue.wait_for_removal(object);
         self.inner.retain(object).inspect_err(|error| {
             if error.kind() == Kind::Unsupported {
-                self.has_no_handles.store(true, Ordering::Relaxed);
+                self.queue.needs_no_handles();
             }
         })?;
-        *self.handles().entry(object).or_insert(0) += 1;
+        self.queue.retained(object);
         Ok(())
     }
 
     fn release(&self, object: Token) -> Result<()> {
-        let is_retained = self.handles().contains_key(&object);
+        let is_retained = self.queue.is_retained(object);
         if is_retained && (self.queue.is_pipelined() || self.queue.is_busy(object)) {
-            self.forget_handle(object);
-            let call: Call = Box::new(move |container| is_done_or_needless(container.release(object)));
+            self.queue.released(object);
+            let outcome = self.queue.handle_outcome();
+            let call: Call = Box::new(move |container| outcome(container.release(object)));
             let reach = Reach { is_release: true, ..Reach::change(object) };
             self.push_unseen(Operation::release, reach, call);
             return Ok(());
         }
-        if self.has_no_handles.load(Ordering::Relaxed) {
+        if self.queue.has_no_handles() {
             return self.inner.release(object);
         }
         // A handle too many is refused only after those that are queued.
@@ -191,7 +152,7 @@ impl Layer for QueuedContainer {
             self.queue.wait_for_all();
         }
         self.inner.release(object)?;
-        self.forget_handle(object);
+        self.queue.released(object);
         Ok(())
     }
 
@@ -236,7 +197,7 @@ impl Layer for QueuedContainer {
         if !self.queues() {
             return self.inner.link_create(op);
         }
-        let mut reach = Reach::structure(op.place.group);
+        let mut reach = Reach::structure(op.place.group).of_link(&op.place.name);
         if let LinkTarget::Hard(target) = op.target {
             reach.objects.push(target);
         }
@@ -249,9 +210,10 @@ impl Layer for QueuedContainer {
         if !self.queues() {
             return self.inner.link_delete(group, name);
         }
+        let reach = Reach::unlinking(group).of_link(name);
         let (path, name) = (self.path(&LinkLocation::new(group, name)), name.to_owned());
         let call: Call = Box::new(move |container| container.link_delete(group, &name));
-        self.push(Operation::link_delete, Reach::change_all(), path, call);
+        self.push(Operation::link_delete, reach, path, call);
         Ok(())
     }
 
@@ -260,12 +222,16 @@ impl Layer for QueuedContainer {
             return self.inner.link_move(op);
         }
         let (path, op) = (self.path(&LinkLocation::new(op.from, &*op.name)), op.clone());
-        self.push(Operation::link_move, Reach::change_all(), path, Box::new(move |c| c.link_move(&op)));
+        // A copy is one more link to an object that is not known.
+        let mut reach = if op.copy { Reach::unlinking(op.from) } else { Reach::structure(op.from) };
+        reach.objects.push(op.to.group);
+        self.push(Operation::link_move, reach, path, Box::new(move |c| c.link_move(&op)));
         Ok(())
     }
 
     fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
         if !self.queues() {
+            self.queue.forget_attributes(Some(op.object));
             return self.inner.attribute_create(op);
         }
         let info = AttributeInfo {
@@ -277,7 +243,7 @@ impl Layer for QueuedContainer {
             space: op.space.clone(),
         };
         let (object, op) = (op.object, op.clone());
-        let foreseen = Foreseen::Attribute(object, Box::new(info));
+        let foreseen = Foreseen::Attribute(Box::new(info));
         let work = Work::Call(Box::new(move |container| container.attribute_create(&op)));
         let (operation, bytes) = (Operation::attribute_create, self.queue.reserve(0));
         let (reach, moved, path, is_shown) = (Reach::attributes(object), 0, None, true);
@@ -286,8 +252,11 @@ impl Layer for QueuedContainer {
     }
 
     fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
+        if let Some(info) = self.queue.known_attribute(object, name).filter(|_| is_collecting()) {
+            return Ok(info);
+        }
         if let Some(info) = self.queue.future_attribute(object, name) {
-            return Ok(Some(info));
+            return Ok(info);
         }
         self.queue.wait_for_attributes(object);
         self.inner.attribute_info(object, name)
@@ -308,16 +277,20 @@ impl Layer for QueuedContainer {
 
     fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
         if !self.queues() {
+            self.queue.forget_attributes(Some(object));
             return self.inner.attribute_delete(object, name);
         }
-        let name = name.to_owned();
-        let call: Call = Box::new(move |container| container.attribute_delete(object, &name));
-        self.push(Operation::attribute_delete, Reach::change_all(), None, call);
+        let (name, foreseen) = (name.to_owned(), Foreseen::NoAttribute(name.to_owned()));
+        let work = Work::Call(Box::new(move |container| container.attribute_delete(object, &name)));
+        let (operation, bytes) = (Operation::attribute_delete, self.queue.reserve(0));
+        let (reach, moved, path, is_shown) = (Reach::attributes(object), 0, None, true);
+        self.queue.push(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown });
         Ok(())
     }
 
     fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
         if !self.queues() {
+            self.queue.forget_attributes(Some(object));
             return self.inner.attribute_rename(object, from, to);
         }
         let (from, to) = (from.to_owned(), to.to_owned());
@@ -343,7 +316,7 @@ impl Layer for QueuedContainer {
     }
 
     fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
-        self.future(dataset)
+        self.future(dataset).inspect(|info| self.queue.know_dataset(dataset, info))
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
@@ -384,13 +357,5 @@ impl Layer for QueuedContainer {
         }
         self.queue.wait_for(dataset);
         self.inner.dataset_resize(dataset, dims)
-    }
-}
-
-/// A container that does not count handles needs none, and neither does an object whose creation failed.
-fn is_done_or_needless(done: Result<()>) -> Result<()> {
-    match done {
-        Err(error) if !matches!(error.kind(), Kind::Unsupported | Kind::NotFound) => Err(error),
-        _ => Ok(()),
     }
 }

@@ -17,6 +17,7 @@
 //! At most `memory` bytes wait; who queues more waits itself. Dropping a container without closing it finishes what is
 //! queued, and loses its failures.
 
+mod background;
 mod buffers;
 mod events;
 mod graph;
@@ -29,7 +30,10 @@ mod tests;
 mod waits;
 mod work;
 
+pub use background::{Background, background};
 pub use events::{EventSet, Progress};
 pub use layer::AsyncLayer;
-pub use request::{Request, Status, requests};
-pub use start::{Answer, Queued, queued, start, wait, wait_all};
+pub use request::{Request, Status, is_collecting, requests};
+pub use start::{
+    Answer, Queued, is_queued, queued, start, start_info, start_link, start_read, wait, wait_all,
+};

@@ -1,11 +1,13 @@
 //! The queue: operations in the order that they depend on each other, within a budget of bytes, and what runs them: the
 //! pipeline of the inner container, or threads where it has none.
 
+mod handles;
+mod known;
 mod pipeline;
+mod threads;
 mod waiting;
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -14,8 +16,9 @@ use system::sync::{Condvar, Mutex, MutexGuard};
 use system::thread::JoinHandle;
 use vol::{Container, Operation};
 
+use handles::Handles;
+use known::Known;
 use pipeline::InPipeline;
-pub(crate) use pipeline::reach_of;
 
 use crate::asynchronous::buffers::Buffers;
 use crate::asynchronous::graph::{Entry, Foreseen, Graph, Reach};
@@ -57,6 +60,8 @@ struct QueueState {
     paths: HashMap<Token, Arc<str>>,
     /// Why objects do not exist.
     failed: HashMap<Token, Error>,
+    handles: Handles,
+    known: Known,
 }
 
 /// The operations of one container.
@@ -96,6 +101,11 @@ impl Queue {
             failures: Mutex::default(),
             own: own.clone(),
         })
+    }
+
+    /// Returns a reference that does not keep the queue.
+    pub(crate) fn weak(&self) -> Weak<Queue> {
+        self.own.clone()
     }
 
     fn state(&self) -> MutexGuard<'_, QueueState> {
@@ -148,7 +158,11 @@ impl Queue {
         if is_shown {
             collect(&request);
         }
-        state.graph.insert(ticket, Entry::new(request.clone(), work, reach, foreseen, bytes));
+        state.known.note(operation, &reach, &foreseen);
+        let is_kept = state.are_kept(&reach.objects);
+        let mut entry = Entry::new(request.clone(), work, reach, foreseen, bytes);
+        entry.is_kept = is_kept;
+        state.graph.insert(ticket, entry);
         self.go_on(state);
         request
     }
@@ -196,85 +210,12 @@ impl Queue {
         }
     }
 
-    fn wake_thread(&self, mut state: MutexGuard<'_, QueueState>) {
-        if state.graph.ready() == 0 {
-            return;
-        }
-        if state.graph.ready() > state.idle {
-            self.start_thread(&mut state);
-        }
-        let has_nobody = state.threads.is_empty();
-        drop(state);
-        self.ready.notify_one();
-        if has_nobody {
-            // The system gave no thread: the caller does it all.
-            while self.work_once(false) {}
-        }
-    }
-
-    /// One more thread, while there are fewer than may be and than objects with something to do.
-    fn start_thread(&self, state: &mut QueueState) {
-        if state.threads.len() >= self.threads_max.min(state.graph.objects().max(1)) {
-            return;
-        }
-        let Some(queue) = self.own.upgrade() else { return };
-        let name = format!("hyperslab-async-{}", state.threads.len());
-        let work = move || while queue.work_once(true) {};
-        if let Ok(thread) = system::thread::Builder::named(name).spawn(work) {
-            state.threads.push(thread);
-        }
-    }
-
-    /// Runs what can begin next; `false` where there is nothing and nothing will come.
-    fn work_once(&self, waits: bool) -> bool {
-        let taken = self.next(waits);
-        if taken.is_empty() {
-            return false;
-        }
-        let (tickets, mut works): (Vec<u64>, Vec<Work>) = taken.into_iter().unzip();
-        let joined = works.len() > 1 && self.run_joined(&works);
-        for (ticket, mut work) in tickets.into_iter().zip(works.drain(..)) {
-            let outcome = if joined { Ok(()) } else { self.run(&mut work) };
-            self.end(ticket, work, outcome);
-        }
-        true
-    }
-
-    /// Makes writes in one call; whether that went well. If not, each is made again, for an error of its own.
-    fn run_joined(&self, works: &[Work]) -> bool {
-        let writes: Vec<_> = works.iter().filter_map(Work::as_write).collect();
-        let run = || self.container.dataset_write(&writes);
-        catch_unwind(AssertUnwindSafe(run)).is_ok_and(|done| done.is_ok())
-    }
-
-    fn run(&self, work: &mut Work) -> Result<()> {
-        let container = &self.container;
-        let outcome = catch_unwind(AssertUnwindSafe(|| work.run(&**container)));
-        let panicked =
-            |_| Err(Error::invalid("storage panicked").with("container", format!("{container:?}")));
-        outcome.unwrap_or_else(panicked)
-    }
-
-    /// Returns the next operations that can begin.
-    fn next(&self, waits: bool) -> Vec<(u64, Work)> {
-        let mut state = self.state();
-        loop {
-            let taken = state.graph.next();
-            if !taken.is_empty() || state.is_stopped || !waits {
-                return taken;
-            }
-            state.idle += 1;
-            state = self.ready.wait(state);
-            state.idle -= 1;
-        }
-    }
-
     /// Hands everything that can begin to the pipeline, in order. Another thread that does so goes on with it.
     fn start_ready(&self) {
         while self.state().graph.ready() > 0 {
             let Some(_starting) = self.starting.try_lock() else { return };
             loop {
-                let taken = self.state().graph.next();
+                let taken = self.state().graph.next(1);
                 if taken.is_empty() {
                     break;
                 }
@@ -304,6 +245,8 @@ impl Queue {
         }
         if let Some(object) = created {
             state.graph.created(ticket, object);
+            let info = state.graph.dataset(object);
+            state.known.created(object, info);
         }
         state.graph.began(ticket);
         drop(state);
@@ -334,6 +277,7 @@ impl Queue {
     /// What uses an object whose creation failed, fails for that reason and no other.
     fn explained(state: &mut QueueState, entry: &Entry, outcome: Result<()>) -> Result<()> {
         let Err(error) = outcome else { return Ok(()) };
+        entry.reach.objects.iter().for_each(|object| state.known.forget(*object));
         let cause = entry.reach.objects.iter().find_map(|object| state.failed.get(object));
         let error = cause.cloned().unwrap_or(error);
         if let Some(object) = entry.creates.filter(|_| state.failed.len() < REMEMBERED_MAX) {
@@ -373,21 +317,5 @@ impl Queue {
         let more: Vec<Error> = failures.collect();
         let error = Error::new(first.kind(), "change in the background").with("failures", more.len() + 1);
         Err(more.iter().fold(error, |error, failure| error.with("another", failure)).because(first))
-    }
-
-    /// Lets the threads go once all is done.
-    pub(crate) fn stop(&self) {
-        self.wait_for_all();
-        let mut state = self.state();
-        state.is_stopped = true;
-        let threads = std::mem::take(&mut state.threads);
-        drop(state);
-        self.ready.notify_all();
-        for thread in threads {
-            // The last owner may be a callback, on one of these threads. One that panicked is gone too.
-            if thread.thread().id() != system::thread::current().id() {
-                let _ = thread.join();
-            }
-        }
     }
 }

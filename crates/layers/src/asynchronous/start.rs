@@ -2,18 +2,18 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use model::{Error, Result};
+use model::{Error, Link, Result, Selection, Token};
 use system::sync::Mutex;
-use vol::{Container, Task, describe};
+use vol::{Container, DatasetInfo, OpRead, Operation, Task, describe};
 
-use crate::asynchronous::graph::Foreseen;
-use crate::asynchronous::queue::{Queue, Queueing, reach_of};
+use crate::asynchronous::graph::{Foreseen, Reach, reach_of};
+use crate::asynchronous::queue::{Queue, Queueing};
 use crate::asynchronous::request::{Request, requests};
-use crate::asynchronous::work::Work;
+use crate::asynchronous::work::{Read, Work};
 
 /// A request with an answer. It is a future of the answer.
 #[derive(Debug)]
@@ -67,6 +67,16 @@ impl<F: FnMut(&dyn Container) -> Result<()> + Send> Task for ClosureTask<F> {
     fn end(self: Box<Self>, _outcome: Result<()>) {}
 }
 
+/// Returns the queue of a container that has the layer as its outermost one.
+fn queue_of(container: &dyn Container) -> Option<&Queue> {
+    container.pipeline()?.as_any().downcast_ref::<Queue>()
+}
+
+/// Returns whether [`start`] does not wait: the container has the layer as its outermost one.
+pub fn is_queued(container: &dyn Container) -> bool {
+    queue_of(container).is_some()
+}
+
 /// Starts one operation of a container: `start(&*container, |c| c.dataset_info(token))`.
 ///
 /// It is run behind what it depends on, and the caller goes on. The closure calls one method of the container that it is
@@ -76,11 +86,19 @@ impl<F: FnMut(&dyn Container) -> Result<()> + Send> Task for ClosureTask<F> {
 /// If as many bytes are queued as may be, this waits.
 pub fn start<T: Send + 'static>(
     container: &dyn Container,
+    operation: impl FnMut(&dyn Container) -> Result<T> + Send + 'static,
+) -> Answer<T> {
+    start_narrowed(container, operation, |reach| reach)
+}
+
+/// Starts an operation of which more is known than the object that it names.
+fn start_narrowed<T: Send + 'static>(
+    container: &dyn Container,
     mut operation: impl FnMut(&dyn Container) -> Result<T> + Send + 'static,
+    narrow: impl FnOnce(Reach) -> Reach,
 ) -> Answer<T> {
     let answer = Arc::new(Mutex::new(None));
-    let Some(queue) = container.pipeline().and_then(|pipeline| pipeline.as_any().downcast_ref::<Queue>())
-    else {
+    let Some(queue) = queue_of(container) else {
         *answer.lock() = Some(operation(container));
         return Answer { request: None, answer };
     };
@@ -97,10 +115,53 @@ pub fn start<T: Send + 'static>(
     };
     let bytes = queue.reserve(call.bytes as usize);
     let (operation, reach, work) =
-        (call.operation, reach_of(call.operation, call.object), Work::Call(Box::new(described.0)));
+        (call.operation, narrow(reach_of(call.operation, call.object)), Work::Call(Box::new(described.0)));
     let (foreseen, path, is_shown) = (Foreseen::Nothing, None, true);
     let request =
         queue.push(Queueing { operation, reach, foreseen, work, bytes, moved: call.bytes, path, is_shown });
+    Answer { request: Some(request), answer }
+}
+
+/// Starts a query of a dataset's info. What comes is remembered while a handle is open of the dataset, so that writes in a scope
+/// need not ask for it.
+pub fn start_info(container: &dyn Container, dataset: Token) -> Answer<Arc<DatasetInfo>> {
+    let queue = queue_of(container).map(Queue::weak);
+    start(container, move |c| {
+        let info = c.dataset_info(dataset)?;
+        if let Some(queue) = queue.as_ref().and_then(Weak::upgrade) {
+            queue.know_dataset(dataset, &info);
+        }
+        Ok(info)
+    })
+}
+
+/// Starts a query of one link of a group. Changes of other links do not wait for it.
+pub fn start_link(container: &dyn Container, group: Token, name: &str) -> Answer<Option<Link>> {
+    let owned = name.to_owned();
+    start_narrowed(container, move |c| c.link_get(group, &owned), |reach| reach.of_link(name))
+}
+
+/// Starts a read of selected elements, which are so many bytes in the file datatype. Reads that are queued together may become
+/// one call.
+///
+/// A container without an `async` layer reads at once. If as many bytes are queued as may be, this waits.
+pub fn start_read(
+    container: &dyn Container,
+    dataset: Token,
+    selection: &Selection,
+    bytes: usize,
+) -> Answer<Vec<u8>> {
+    let (answer, mut into) = (Arc::new(Mutex::new(None)), vec![0; bytes]);
+    let Some(queue) = queue_of(container) else {
+        let read = container.dataset_read(&mut [OpRead { dataset, selection, into: &mut into }]);
+        *answer.lock() = Some(read.map(|()| into));
+        return Answer { request: None, answer };
+    };
+    let work = Work::Read(Read { dataset, selection: selection.clone(), into, answer: answer.clone() });
+    let (operation, reach, foreseen) = (Operation::dataset_read, Reach::read(dataset), Foreseen::Nothing);
+    let (held, moved, path, is_shown) = (queue.reserve(bytes), bytes as u64, None, true);
+    let request =
+        queue.push(Queueing { operation, reach, foreseen, work, bytes: held, moved, path, is_shown });
     Answer { request: Some(request), answer }
 }
 

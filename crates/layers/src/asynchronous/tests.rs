@@ -1,113 +1,25 @@
-//! A storage with a gate: what is queued stays queued until a test opens it.
+//! Tests of the layer, most of them over a storage with a gate: what is queued stays queued until a test opens it.
 
+mod gate;
+mod order;
+mod random;
 mod serial;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use memory::MemoryConnector;
-use model::properties::{DatasetCreate, FileCreate, Layout};
+use model::properties::{DatasetCreate, FileCreate};
 use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
-use system::sync::{Condvar, Mutex};
 use vol::*;
 
-use crate::asynchronous::{AsyncLayer, EventSet, Status, queued, requests, start, wait, wait_all};
+use gate::{FAILS, PANICS, Rig};
+
+use crate::asynchronous::{AsyncLayer, EventSet, Request, Status, queued, requests, start, wait, wait_all};
 
 /// Longer than any test: a wait that ends by this one has failed.
 const LONG: Duration = Duration::from_secs(600);
-
-/// Writes of this value panic, and of [`FAILS`] fail.
-const PANICS: u8 = 0xEE;
-const FAILS: u8 = 0xFF;
-
-struct Gate {
-    inner: Arc<dyn Container>,
-    is_open: Mutex<bool>,
-    changed: Condvar,
-    entered: AtomicUsize,
-    left: AtomicUsize,
-}
-
-impl Gate {
-    fn open(&self) {
-        *self.is_open.lock() = true;
-        self.changed.notify_all();
-    }
-
-    fn wait_entered(&self, times: usize) {
-        let is_open = self.is_open.lock();
-        drop(self.changed.wait_while(is_open, |_| self.entered.load(Ordering::SeqCst) < times));
-    }
-}
-
-impl Layer for Gate {
-    fn inner(&self) -> &dyn Container {
-        &*self.inner
-    }
-
-    fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
-        let is_open = self.is_open.lock();
-        self.entered.fetch_add(1, Ordering::SeqCst);
-        self.changed.notify_all();
-        drop(self.changed.wait_while(is_open, |is_open| !*is_open));
-        let has = |value: u8| writes.iter().any(|write| write.from[0] == value);
-        let done = match () {
-            () if has(FAILS) => Err(Error::new(Kind::Io, "disk is full")),
-            () if has(PANICS) => panic!("the storage is broken"),
-            () => self.inner.dataset_write(writes),
-        };
-        self.left.fetch_add(writes.len(), Ordering::SeqCst);
-        done
-    }
-}
-
-struct Rig {
-    gate: Arc<Gate>,
-    container: Arc<dyn Container>,
-}
-
-impl Drop for Rig {
-    /// A test that fails ends all the same.
-    fn drop(&mut self) {
-        self.gate.open();
-    }
-}
-
-impl Rig {
-    fn new(parameters: &str) -> Rig {
-        let (create, access) = (FileCreate::default(), FileAccess::write());
-        let inner = MemoryConnector::new().create(&ContainerCreate::new("x", &create, &access)).unwrap();
-        let (is_open, changed) = (Mutex::new(false), Condvar::new());
-        let (entered, left) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let gate = Arc::new(Gate { inner, is_open, changed, entered, left });
-        let parameters = &Stack::parse(&format!("async{{{parameters}}}")).unwrap().0.remove(0).parameters;
-        let (inner, registry): (Arc<dyn Container>, _) = (gate.clone(), Registry::none());
-        let op = Wrap { inner, location: "x", parameters, made: None, access: &access, registry };
-        Rig { gate, container: AsyncLayer.wrap(&op).unwrap() }
-    }
-
-    /// A dataset of eight bytes without a link.
-    fn dataset(&self) -> Token {
-        let create = DatasetCreate { layout: Layout::chunked(&[8]), ..DatasetCreate::default() };
-        let space = Dataspace::resizable(&[8], &[64]).unwrap();
-        let datatype = Datatype::native_int(1);
-        let op = OpDatasetCreate { place: None, datatype, committed: None, space, create };
-        self.container.dataset_create(&op).unwrap()
-    }
-
-    fn write(&self, dataset: Token, value: u8) -> Result<()> {
-        self.container.dataset_write(&[OpWrite { dataset, selection: &Selection::All, from: &[value; 8] }])
-    }
-
-    fn read(&self, dataset: Token) -> u8 {
-        let mut bytes = [0; 8];
-        let read = OpRead { dataset, selection: &Selection::All, into: &mut bytes };
-        self.container.dataset_read(&mut [read]).unwrap();
-        assert_eq!(bytes, [bytes[0]; 8]);
-        bytes[0]
-    }
-}
 
 #[test]
 fn a_write_returns_before_it_is_done_and_a_read_waits_for_it() {

@@ -64,7 +64,6 @@ impl Observer for Waits {
             | O::object_adjust_references
             | O::link_delete
             | O::link_move
-            | O::attribute_delete
             | O::blob_delete
             | O::reference_put => self.queue.wait_for_all(),
             O::lookup | O::object_kinds => self.queue.wait_for_structure(),

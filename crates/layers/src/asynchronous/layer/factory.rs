@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use model::{Error, Result};
-use system::sync::Mutex;
 use vol::{Capability, ConnectorInfo, Container, LayerFactory, Observed, Parameters, Wrap, WrapCheck};
 
 use super::QueuedContainer;
@@ -45,15 +44,13 @@ impl LayerFactory for AsyncLayer {
             return Ok(op.inner.clone());
         }
         let queue = Queue::new(op.inner.clone(), threads, bytes);
-        queue.name(info.root, "/");
+        queue.set_root(info.root);
         let waits = Waits { queue: queue.clone(), is_writable: info.writable };
         let queued = QueuedContainer {
             inner: op.inner.clone(),
             queue,
             is_writable: info.writable,
             descriptors: info.descriptors,
-            handles: Mutex::default(),
-            has_no_handles: AtomicBool::new(false),
             is_serial: AtomicBool::new(false),
         };
         Ok(Arc::new(Observed::new(Arc::new(queued), waits)))

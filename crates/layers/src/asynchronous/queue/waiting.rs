@@ -34,8 +34,9 @@ impl Queue {
         if self.is_empty() { None } else { self.state().graph.dataset(dataset) }
     }
 
-    /// Returns an attribute whose creation is queued.
-    pub(crate) fn future_attribute(&self, object: Token, name: &str) -> Option<AttributeInfo> {
+    /// Returns an attribute as it will be when what is queued is done, or that there will be none; `None` where the queue
+    /// does not say.
+    pub(crate) fn future_attribute(&self, object: Token, name: &str) -> Option<Option<AttributeInfo>> {
         if self.is_empty() { None } else { self.state().graph.attribute(object, name) }
     }
 
@@ -72,6 +73,13 @@ impl Queue {
     pub(crate) fn wait_for_attributes(&self, object: Token) {
         if !self.is_empty() {
             drop(self.wait_until(|state| state.graph.has_its_attributes(object)));
+        }
+    }
+
+    /// Waits until it is known whether an object that no handle keeps goes with a link that is being removed.
+    pub(crate) fn wait_for_removal(&self, object: Token) {
+        if !self.is_empty() && !self.is_retained(object) {
+            drop(self.wait_until(|state| !state.graph.has_removals()));
         }
     }
 
