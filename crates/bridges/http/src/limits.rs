@@ -13,8 +13,14 @@ pub struct HttpLimits {
     pub response_bytes_max: u64,
     /// Bytes of the bodies of all requests and answers that are made or sent at the same time.
     pub memory_bytes_max: u64,
-    /// Elements that are looked at for one sample or histogram. Of more, every n-th is.
+    /// Bytes of chunks, decoded, and of pages that a request may read elements of. A request that would take more is refused.
+    pub decoded_bytes_max: u64,
+    /// Of these, bytes of a sample or a histogram. Of more, some chunks are read.
+    pub overview_bytes_max: u64,
+    /// Elements that are looked at for one sample or histogram. Of more, those in some chunks are.
     pub elements_max: u64,
+    /// A request that reads elements ends after this time.
+    pub request_time_max: Duration,
     /// Objects that a search visits.
     pub search_objects_max: u64,
     /// A search ends after this time.
@@ -44,7 +50,10 @@ impl Default for HttpLimits {
             write_bytes_max: 256 << 20,
             response_bytes_max: 256 << 20,
             memory_bytes_max: 1 << 30,
+            decoded_bytes_max: 4 << 30,
+            overview_bytes_max: 512 << 20,
             elements_max: 1 << 28,
+            request_time_max: Duration::from_secs(60),
             search_objects_max: 200_000,
             search_time_max: Duration::from_secs(5),
             clients_max: 128,

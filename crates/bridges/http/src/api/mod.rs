@@ -2,7 +2,7 @@
 
 pub(crate) mod container;
 pub(crate) mod histogram;
+mod overview;
 pub(crate) mod properties;
 pub(crate) mod sample;
 pub(crate) mod search;
-mod thin;

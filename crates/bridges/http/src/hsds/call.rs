@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -14,7 +13,7 @@ use server::Principal;
 use super::ids::{self, DomainIdentifiers};
 use super::request::Request;
 use crate::answer::Failure;
-use crate::call::{Call, Outcome};
+use crate::call::{Call, Deadline, Outcome};
 use crate::containers::OpenContainer;
 use crate::query::Query;
 use crate::run::{self, Shared};
@@ -26,7 +25,7 @@ pub(super) struct HsdsCall<'a> {
     pub(super) who: &'a Principal,
     pub(super) request: &'a Request,
     headers: &'a HeaderMap,
-    is_cancelled: &'a AtomicBool,
+    deadline: &'a Deadline,
     /// The entity tag of the domain that was read.
     etag: RefCell<Option<String>>,
 }
@@ -45,9 +44,9 @@ impl<'a> HsdsCall<'a> {
         who: &'a Principal,
         request: &'a Request,
         headers: &'a HeaderMap,
-        is_cancelled: &'a AtomicBool,
+        deadline: &'a Deadline,
     ) -> Self {
-        HsdsCall { shared, who, request, headers, is_cancelled, etag: RefCell::default() }
+        HsdsCall { shared, who, request, headers, deadline, etag: RefCell::default() }
     }
 
     pub(super) fn query(&self) -> &Query {
@@ -80,7 +79,7 @@ impl<'a> HsdsCall<'a> {
             query: &self.request.query,
             limits: &self.shared.limits,
             memory: &self.shared.memory,
-            is_cancelled: self.is_cancelled,
+            deadline: self.deadline,
         }
     }
 

@@ -78,7 +78,7 @@ fn write_bytes(
         if body.len() as u64 != selected.count().saturating_mul(form.size() as u64) {
             return Err(wrong(body.len()));
         }
-        return Ok(dataset.write_bytes(&selected.selection, &form.memory, body, &mut Heap::new())?);
+        return Ok(dataset.write_bytes(&selected.to_selection()?, &form.memory, body, &mut Heap::new())?);
     }
     // Each element takes four bytes of the body at least.
     if selected.count() > body.len() as u64 / 4 {
@@ -92,7 +92,7 @@ fn write_bytes(
     if !left.is_empty() {
         return Err(wrong(body.len()));
     }
-    Ok(dataset.write_bytes(&selected.selection, &form.memory, &elements, &mut heap)?)
+    Ok(dataset.write_bytes(&selected.to_selection()?, &form.memory, &elements, &mut heap)?)
 }
 
 /// Writes elements that came as JSON.
@@ -111,5 +111,5 @@ pub(super) fn write_json(
     if elements.is_empty() {
         return Ok(());
     }
-    Ok(dataset.write_bytes(&selected.selection, &form.memory, &elements, &mut reader.heap)?)
+    Ok(dataset.write_bytes(&selected.to_selection()?, &form.memory, &elements, &mut reader.heap)?)
 }

@@ -112,19 +112,6 @@ fn histograms_count_what_is_special() {
 }
 
 #[test]
-fn large_datasets_are_sampled() {
-    let folder = TempDir::new().unwrap();
-    make(&folder).unwrap();
-    let mut config = serving::folder(folder.path());
-    config.limits.elements_max = 1000;
-    let server = Server::start(&config).unwrap();
-    let histogram = ask(server.address(), "/api/histogram", "/line", "");
-    assert_eq!((&histogram["count"], &histogram["sampled"]), (&json!(1000), &json!(true)));
-    let response = get(server.address(), "/api/sample?file=a.h5&path=/line&points=10&how=minmax");
-    assert_eq!((response.header("x-how"), response.f64s().len()), (Some("stride"), 10));
-}
-
-#[test]
 fn properties_say_how_a_dataset_is_stored() {
     let (_folder, server) = served();
     let properties = ask(server.address(), "/api/properties", "/run/grid", "");
