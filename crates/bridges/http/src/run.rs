@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use crate::answer::Failure;
 use crate::call::{Call, Deadline, Handler, busy};
+use crate::config::Accounts;
 use crate::containers::{Containers, OpenContainer};
 use crate::encoding;
 use crate::hsds::IdentifierTable;
@@ -20,7 +21,6 @@ use crate::limits::HttpLimits;
 use crate::query::Query;
 
 /// What all requests share.
-#[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) containers: Containers,
     pub(crate) limits: HttpLimits,
@@ -28,10 +28,23 @@ pub(crate) struct Shared {
     pub(crate) identifiers: IdentifierTable,
     /// When the server started, in seconds since 1970.
     pub(crate) started: u64,
-    /// The account of the bodies of all requests and answers.
-    pub(crate) memory: Budget,
+    /// The accounts of the bodies of requests and answers.
+    pub(crate) memory: Accounts,
     /// Turns of requests.
     pub(crate) running: Arc<Semaphore>,
+}
+
+impl Shared {
+    /// Returns the account of the bodies of a caller's requests and answers.
+    pub(crate) fn account(&self, who: &Principal) -> Budget {
+        (self.memory)(&who.name)
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("containers", &self.containers).finish_non_exhaustive()
+    }
 }
 
 /// Tells the thread of a request that its client is gone.
@@ -93,8 +106,8 @@ fn answer_blocking(
         if is_known(headers, etag.as_deref()) {
             return Ok(with_etag(StatusCode::NOT_MODIFIED.into_response(), etag));
         }
-        let (limits, memory) = (&shared.limits, &shared.memory);
-        let call = Call { container: &container, query: &query, limits, memory, deadline };
+        let (limits, memory) = (&shared.limits, shared.account(who));
+        let call = Call { container: &container, query: &query, limits, memory: &memory, deadline };
         handler(&call).map(|answer| answer.into_response_for(headers, etag))
     });
     answered.unwrap_or_else(IntoResponse::into_response)

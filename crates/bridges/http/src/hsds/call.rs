@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hyperslab::vol::Access;
-use hyperslab::vol::model::{ObjectKind, Reference, Token};
+use hyperslab::vol::model::{Budget, ObjectKind, Reference, Token};
 use hyperslab::{Dataset, Error, Group, Kind, ObjectHandle};
 use server::Principal;
 
@@ -25,6 +25,8 @@ pub(super) struct HsdsCall<'a> {
     pub(super) who: &'a Principal,
     pub(super) request: &'a Request,
     headers: &'a HeaderMap,
+    /// The account of the answer.
+    memory: Budget,
     deadline: &'a Deadline,
     /// The entity tag of the domain that was read.
     etag: RefCell<Option<String>>,
@@ -46,7 +48,8 @@ impl<'a> HsdsCall<'a> {
         headers: &'a HeaderMap,
         deadline: &'a Deadline,
     ) -> Self {
-        HsdsCall { shared, who, request, headers, deadline, etag: RefCell::default() }
+        let memory = shared.account(who);
+        HsdsCall { shared, who, memory, request, headers, deadline, etag: RefCell::default() }
     }
 
     pub(super) fn query(&self) -> &Query {
@@ -78,7 +81,7 @@ impl<'a> HsdsCall<'a> {
             container: &domain.container,
             query: &self.request.query,
             limits: &self.shared.limits,
-            memory: &self.shared.memory,
+            memory: &self.memory,
             deadline: self.deadline,
         }
     }

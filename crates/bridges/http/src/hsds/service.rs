@@ -23,7 +23,7 @@ pub(crate) async fn answer(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let (body, charge) = match body::read(&shared, body).await {
+    let (body, charge) = match body::read(&shared, &shared.account(&who), body).await {
         Ok(read) => read,
         Err(failure) => return failure.into_response(),
     };

@@ -9,4 +9,5 @@ mod hsds;
 mod hsds_attacks;
 mod overviews;
 mod serving;
+mod shares;
 mod work;
