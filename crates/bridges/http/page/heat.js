@@ -5,7 +5,7 @@ import { drawX, drawY, frame, hatch, indexTicks, legend, linear, turned } from '
 import { NAMES, table } from './colormap.js';
 import { colourBar } from './colourbar.js';
 import { check, choice, el } from './dom.js';
-import { number } from './format.js';
+import { number, sampleText } from './format.js';
 import { Loader } from './loader.js';
 import { Plot } from './plot.js';
 import { RANGES, rangeOf, toUnit } from './range.js';
@@ -255,11 +255,12 @@ class HeatMap {
     const { slice, fills } = this.context;
     const value = values[row * columns + column];
     const where = slice.position({ [slice.x]: x0 + column * stepX, [slice.y]: y0 + row * stepY });
-    this.context.status(`${where} = ${number(value, 9)}${fills.has(value) ? ' (fill value)' : ''}`);
+    this.context.status(`${where} ${this.tile.sampled ? '≈' : '='} ${number(value, 9)}${fills.has(value) ? ' (fill value)' : ''}`);
   }
 
   summary() {
-    const { stepX, stepY } = this.tile;
+    const { stepX, stepY, sampled } = this.tile;
+    if (sampled) return `${sampleText(sampled)} Others have the colour of the nearest one. Zoom in for all.`;
     if (stepX * stepY === 1) return 'Drag or turn the wheel to zoom.';
     return `Every ${stepY === stepX ? `${stepY}th element` : `${stepY}th row and ${stepX}th column`}. Zoom in for all.`;
   }
@@ -286,7 +287,7 @@ function tileOf(sample, window, turned) {
   const [rows, columns] = turned ? [b, a] : [a, b];
   const values = turned ? transpose(sample.values, a, b) : sample.values;
   const [stepY, stepX] = turned ? [stepB, stepA] : [stepA, stepB];
-  return { values, rows, columns, stepX, stepY, x0: window.x0, y0: window.y0 };
+  return { values, rows, columns, stepX, stepY, x0: window.x0, y0: window.y0, sampled: sample.sampled };
 }
 
 function transpose(values, rows, columns) {
