@@ -49,6 +49,16 @@ def maps(file):
     picture(group)
 
 
+def coordinates(file):
+    """Dimensions whose names and coordinates are datasets, as netCDF-4 has them."""
+    group = file.create_group("forecast")
+    wind = group.create_dataset("wind", data=np.random.default_rng(SEED).normal(size=(4, 30, 40)))
+    for dim, (name, size) in enumerate([("hour", 4), ("lat", 30), ("lon", 40)]):
+        scale = group.create_dataset(name, data=np.linspace(0, 1, size))
+        scale.make_scale(name)
+        wind.dims[dim].attach_scale(scale)
+
+
 def picture(group):
     """An image as the HDF5 Image specification has it, and one that has only the shape of an image."""
     y, x = np.mgrid[0:120, 0:180]
@@ -166,7 +176,7 @@ def main(path):
     with h5py.File(path, "w") as file:
         file.attrs["title"] = "Tour"
         file.attrs["creator"] = "tests/view/tour.py"
-        for part in (signals, maps, types, small, links, names, sizes, dense, deep):
+        for part in (signals, maps, coordinates, types, small, links, names, sizes, dense, deep):
             part(file)
 
 

@@ -148,10 +148,10 @@ impl Server {
         move |who| shared.memory.token(who)
     }
 
-    /// Returns how another server of this process opens containers of which it has `containers_max` open: what they decode and
-    /// cache is in the memory of this one.
+    /// Returns how another server of this process opens containers, of which it has `containers_max` open at most: what they
+    /// decode and cache is in the memory of this one. Caches of all of them take a quarter of it at most.
     pub fn file_access(&self, containers_max: usize) -> FileAccess {
-        let cache_bytes = Some(self.shared.limits.cache_bytes(containers_max));
+        let cache_bytes = Some(self.shared.limits.cache_bytes(containers_max / 4));
         let access = FileAccess::read().with_budget(self.shared.memory.container());
         FileAccess { chunk_cache_bytes: cache_bytes, metadata_cache_bytes: cache_bytes, ..access }
     }

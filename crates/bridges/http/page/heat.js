@@ -12,6 +12,7 @@ import { RANGES, rangeOf, toUnit } from './range.js';
 import { numberField, zoomButton } from './toolbar.js';
 
 const POINTS_MAX = 1400;
+const NEAREST = 'Others have the colour of the nearest one. Zoom in for all.';
 const EQUAL_RATIO_MAX = 5;
 // The colour --fill of style.css.
 const FILL_COLOUR = [154, 154, 154, 255];
@@ -255,12 +256,13 @@ class HeatMap {
     const { slice, fills } = this.context;
     const value = values[row * columns + column];
     const where = slice.position({ [slice.x]: x0 + column * stepX, [slice.y]: y0 + row * stepY });
-    this.context.status(`${where} ${this.tile.sampled ? '≈' : '='} ${number(value, 9)}${fills.has(value) ? ' (fill value)' : ''}`);
+    const [equals, about] = [this.tile.sampled ? '≈' : '=', fills.has(value) ? ' (fill value)' : ''];
+    this.context.status(`${where} ${equals} ${number(value, 9)}${about}`);
   }
 
   summary() {
     const { stepX, stepY, sampled } = this.tile;
-    if (sampled) return `${sampleText(sampled)} Others have the colour of the nearest one. Zoom in for all.`;
+    if (sampled) return `${sampleText(sampled)} ${NEAREST}`;
     if (stepX * stepY === 1) return 'Drag or turn the wheel to zoom.';
     return `Every ${stepY === stepX ? `${stepY}th element` : `${stepY}th row and ${stepX}th column`}. Zoom in for all.`;
   }

@@ -1,4 +1,4 @@
-//! Which elements an overview looks at, where reading all of them would take too long: those in some blocks, evenly spread.
+//! The elements that an overview looks at, where all of them would take too long: those in some blocks, evenly spread.
 
 use std::ops::Range;
 
@@ -10,6 +10,8 @@ use crate::elements::selection::{SelectedDim, SelectedDims};
 use crate::elements::strips::product;
 use crate::elements::work::Blocks;
 
+/// Blocks of a sample at most: more small ones cost time and say little more.
+const BLOCKS_MAX: u64 = 1 << 14;
 /// Single elements of an axis at most, where a selection has steps.
 const SINGLES_MAX: u64 = 1 << 20;
 
@@ -62,7 +64,7 @@ impl<'c> Overview<'c> {
 
     /// Returns how many blocks may be read, at least one.
     pub(super) fn blocks_max(&self) -> u64 {
-        (self.limit.bytes_max / self.blocks.bytes).min(self.limit.elements_max).max(1)
+        (self.limit.bytes_max / self.blocks.bytes).min(self.limit.elements_max).clamp(1, BLOCKS_MAX)
     }
 
     /// Returns how many blocks have elements of `axes`, and how many have selected ones.
@@ -135,7 +137,7 @@ pub(super) fn part_of(element: u64, count: u64, parts: u64) -> usize {
     (((element + 1) * parts).saturating_sub(1) / count) as usize
 }
 
-/// Makes windows shorter, those of the first dimensions before others, such that they have about `elements_max` elements.
+/// Shortens windows, those of the first dimensions before others, such that they have about `elements_max` elements.
 fn shorten(all: &mut [Vec<Range<u64>>], elements_max: u64) {
     let len = |windows: &Vec<Range<u64>>| windows.iter().map(|window| window.end - window.start).sum::<u64>();
     let mut excess = product(all.iter().map(len)).div_ceil(elements_max);

@@ -33,9 +33,7 @@ impl PointReading<'_> {
     /// failures of the container.
     pub(crate) fn packed(&self, heap: &mut Heap) -> Result<Vec<u8>, Failure> {
         let blocks = Blocks::of(self.dataset);
-        let sorted = self.sorted(&blocks.shape)?;
-        let touched = sorted.points.chunk_by(|a, b| a.0 == b.0).count() as u64;
-        self.call.check_work(blocks.work(self.dataset, touched, self.call.limits.decoded_bytes_max))?;
+        let sorted = self.checked(&blocks)?;
         let each = self.memory.size() as usize;
         let mut out = vec![0; sorted.points.len() * each];
         let mut left = sorted.points.as_slice();
@@ -46,6 +44,18 @@ impl PointReading<'_> {
             left = rest;
         }
         Ok(out)
+    }
+
+    /// Returns a failure with the status 413 if more bytes are to be decoded than a request may.
+    pub(crate) fn check_work(&self) -> Result<(), Failure> {
+        self.checked(&Blocks::of(self.dataset)).map(drop)
+    }
+
+    fn checked(&self, blocks: &Blocks) -> Result<SortedPoints, Failure> {
+        let sorted = self.sorted(&blocks.shape)?;
+        let touched = sorted.points.chunk_by(|a, b| a.0 == b.0).count() as u64;
+        self.call.check_work(blocks.work(self.dataset, touched, self.call.limits.decoded_bytes_max))?;
+        Ok(sorted)
     }
 
     fn sorted(&self, shape: &[u64]) -> Result<SortedPoints, Failure> {

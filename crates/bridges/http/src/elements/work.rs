@@ -41,35 +41,33 @@ impl Blocks {
         axes.iter().zip(&self.shape).map(|(axis, len)| axis.blocks(*len)).collect()
     }
 
-    /// Returns how many blocks `dataset` has stored; `u64::MAX` if they are more than `blocks_max`, or cannot be counted.
-    pub(crate) fn stored(&self, dataset: &Dataset, blocks_max: u64) -> u64 {
-        if !self.is_chunked {
-            return u64::MAX;
-        }
-        // One more than the limit says that there are too many, without all of them being listed.
-        let list = |skip, count| dataset.container().chunk_list(dataset.token(), skip, count);
-        match list(blocks_max, 1) {
-            Ok(page) if page.entries.is_empty() && !page.more => blocks_max,
-            _ => u64::MAX,
-        }
-    }
-
-    /// Returns the bytes that it takes to read `touched` blocks, if that is at most `bytes_max` or costs no more than to find out.
-    ///
-    /// Blocks that are not stored cost what it takes to find that out.
+    /// Returns the bytes that it takes to read `touched` blocks of `dataset`. Where that is more than `bytes_max`, blocks that
+    /// are not stored cost only what it takes to find that out.
     pub(crate) fn work(&self, dataset: &Dataset, touched: u64, bytes_max: u64) -> u64 {
         let all = touched.saturating_mul(self.bytes);
         if all <= bytes_max {
             return all;
         }
-        let stored = self.stored(dataset, bytes_max / self.bytes);
-        match stored {
-            u64::MAX => all,
-            stored => {
-                let absent = touched.saturating_sub(stored);
-                (stored.saturating_mul(self.bytes)).saturating_add(absent.saturating_mul(BLOCK_BYTES_MIN))
+        match self.stored(dataset, bytes_max / self.bytes) {
+            Some(stored) => {
+                let absent = touched.saturating_sub(stored).saturating_mul(BLOCK_BYTES_MIN);
+                stored.min(touched).saturating_mul(self.bytes).saturating_add(absent)
             }
+            None => all,
         }
+    }
+
+    /// Returns how many blocks `dataset` has stored; `None` if they are more than `count_max`, or cannot be counted.
+    fn stored(&self, dataset: &Dataset, count_max: u64) -> Option<u64> {
+        if !self.is_chunked {
+            return None;
+        }
+        let mut count = 0;
+        let visited = dataset.chunks_visit(|_| {
+            count += 1;
+            i32::from(count > count_max)
+        });
+        (visited.is_ok() && count <= count_max).then_some(count)
     }
 }
 

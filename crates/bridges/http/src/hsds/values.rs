@@ -118,6 +118,17 @@ fn bytes(
     Ok(Answer::new(BYTES, out).charged(charge))
 }
 
+/// Refuses a selection whose chunks are too many bytes: also to write a part of a chunk, the whole is decoded.
+pub(super) fn check_work(call: &Call<'_>, dataset: &Dataset, selected: &Selected) -> Result<(), Failure> {
+    let memory = &dataset.dataset_info().datatype;
+    match &selected.elements {
+        SelectedElements::Axes(axes) => Reading::new(call, dataset, axes.clone(), memory).check_work(),
+        SelectedElements::Points(coordinates) => {
+            PointReading { call, dataset, coordinates, memory }.check_work()
+        }
+    }
+}
+
 /// Returns elements without values of variable length.
 fn packed(
     call: &Call<'_>,

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::call::{Domain, HsdsCall};
 use super::form::{Encoding, Form, JsonReader};
 use super::select::Selected;
-use super::values::{of_body, of_text, with_fields};
+use super::values::{check_work, of_body, of_text, with_fields};
 use crate::answer::{Answer, Failure};
 use crate::call::Outcome;
 
@@ -27,6 +27,7 @@ pub(super) fn put(call: &HsdsCall<'_>, id: &str) -> Outcome {
     match call.request.has_bytes {
         true => {
             let selected = of_text(call.query().get("select"), info.space.dims())?;
+            check_work(&call.reading(&domain), &dataset, &selected)?;
             write_bytes(call, &domain, &dataset, &selected, &datatype, &call.request.body)?;
         }
         false => call.request.json(|body| {
@@ -34,6 +35,7 @@ pub(super) fn put(call: &HsdsCall<'_>, id: &str) -> Outcome {
                 None => of_body(body, info.space.dims())?,
                 select => of_text(select, info.space.dims())?,
             };
+            check_work(&call.reading(&domain), &dataset, &selected)?;
             write_body(call, &domain, &dataset, &selected, &datatype, body)
         })?,
     }

@@ -96,10 +96,11 @@ fn a_map_that_may_be_read_has_every_nth_element() {
 
 #[test]
 fn chunks_that_are_not_stored_do_not_count() {
-    let (_folder, server, decoded) = served(2000, |_| {});
+    // As many bytes as it takes to find out that chunks are not there.
+    let (_folder, server, decoded) = served(500, |_| {});
     let count = decoded.during(|| {
         let response = sample(server.address(), "/sparse", "&points=400,4");
-        assert_eq!(response.header("x-sampled"), None);
+        assert_eq!(response.header("x-sampled"), None, "1600 chunks have its elements, four are stored");
         assert_eq!(response.f64s()[400], 5000.0);
     });
     assert!(count <= 4, "{count} chunks were decoded");

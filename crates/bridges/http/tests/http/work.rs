@@ -70,6 +70,9 @@ fn a_request_that_would_decode_too_much_is_refused_before_it_does() {
     let allowed =
         get(server.address(), "/h5grove/data?format=bin&selection=:1900:50,::50&file=a.h5&path=/grid");
     assert_eq!((allowed.status, allowed.f64s()[..2].to_vec()), (200, vec![0.0, 50.0]));
+    let body = json!({ "select": "[::50,::50]", "value": vec![vec![0.0; 80]; 80] }).to_string();
+    let response = send(server.address(), "PUT", &format!("{values}?domain=/a.h5"), body.as_bytes());
+    assert_eq!(response.status, 413, "a part of a chunk is written into the whole: {}", response.text());
 }
 
 #[test]
