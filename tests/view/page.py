@@ -253,9 +253,9 @@ def huge_dataset_is_drawn(reader):
 
 def dense_datasets_are_drawn_from_a_sample(reader):
     for path, tab, words in [
-        ("/dense/map", "heat", r"A sample: [\d,]+ of 4,000 parts .* nearest"),
-        ("/dense/line", "line", r"A sample: [\d,]+ of 4,000 parts .* Least and greatest"),
-        ("/dense/map", "statistics", r"A sample: [\d,]+ of 4,000 parts .* not of the whole"),
+        ("/dense/map", "heat", r"A sample, [\d,]+ of 4,000 parts: .* nearest"),
+        ("/dense/line", "line", r"A sample, [\d,]+ of 4,000 parts: least and greatest"),
+        ("/dense/map", "statistics", r"A sample, [\d,]+ of 4,000 parts: .* not those of the whole"),
     ]:
         begun = time.monotonic()
         reader.show(path, tab=tab)

@@ -81,7 +81,8 @@ function cellText(type, value) {
   return isPlain ? String(value) : element(type, value);
 }
 
-const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+// Quotes around nothing: a line with one empty cell is not an empty line.
+const quoted = (text) => (/^$|[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 function savePng(canvas, name) {
   canvas.toBlob((blob) => saveBlob(blob, name));

@@ -101,5 +101,5 @@ export function time(value) {
   return Number.isNaN(date.getTime()) ? String(value) : date.toLocaleString();
 }
 
-/** Returns what to say of an answer that is not from all elements. */
-export const sampleText = ({ read, of }) => `A sample: ${count(read)} of ${count(of)} parts of the elements were read.`;
+/** Returns how to begin to say what an answer has that is not from all elements. */
+export const sampleText = ({ read, of }) => `A sample, ${count(read)} of ${count(of)} parts:`;

@@ -12,7 +12,7 @@ import { RANGES, rangeOf, toUnit } from './range.js';
 import { numberField, zoomButton } from './toolbar.js';
 
 const POINTS_MAX = 1400;
-const NEAREST = 'Others have the colour of the nearest one. Zoom in for all.';
+const NEAREST = 'others have the colour of the nearest. Zoom in for all.';
 const EQUAL_RATIO_MAX = 5;
 // The colour --fill of style.css.
 const FILL_COLOUR = [154, 154, 154, 255];

@@ -116,7 +116,7 @@ class Histogram {
 }
 
 const sampledText = ({ parts_read: read, parts: of }) =>
-  `${sampleText({ read, of })} Counts and extremes are those of this sample, not of the whole.`;
+  `${sampleText({ read, of })} counts and extremes are not those of the whole.`;
 
 function figures(answer) {
   const exact = (value) => (value === null || value === undefined ? '–' : number(value, 9));

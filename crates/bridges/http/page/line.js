@@ -9,8 +9,8 @@ import { Plot } from './plot.js';
 import { zoomButton } from './toolbar.js';
 
 const POINTS_MAX = 2400;
-const MINMAX_SAMPLED = 'Least and greatest of what was read there.';
-const NEAREST = 'Others have the value of the nearest one.';
+const MINMAX_SAMPLED = 'least and greatest of what was read.';
+const NEAREST = 'others have the value of the nearest.';
 const MARKER_GAP_PIXELS = 7;
 
 export function linePlot(context) {
