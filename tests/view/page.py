@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """Tries the page of `hyperslab view` in Chromium, as a reader would, on the file that tour.py makes.
 
-usage: page.py URL OUT_DIR      URL: what `hyperslab view --no-open` printed; screenshots go to OUT_DIR
+usage: page.py URL OUT_DIR      URL: what `hyperslab view --no-open` printed for OUT_DIR/tour.h5; screenshots go to OUT_DIR
 CHROMIUM names the browser (default /usr/bin/chromium). The exit code is the number of checks that failed, at most 99.
 """
+import csv
+import io
 import os
 import pathlib
 import re
 import sys
+import time
 import traceback
 from urllib.parse import urlsplit
 
+import h5py
+import numpy as np
 from playwright.sync_api import expect, sync_playwright
 
 WIDE = {"width": 1440, "height": 860}
@@ -42,6 +47,7 @@ class Reader:
 
     def __init__(self, browser, url, out):
         self.browser, self.url, self.out = browser, url, pathlib.Path(out)
+        self.file = h5py.File(self.out / "tour.h5")
         self.origin = "{0.scheme}://{0.netloc}".format(urlsplit(url))
         self.context = browser.new_context(viewport=WIDE, color_scheme="light", accept_downloads=True)
         self.page = self.context.new_page()
@@ -95,8 +101,8 @@ class Reader:
 def opens_and_shows_the_root(reader):
     reader.page.goto(reader.url)
     expect(reader.page.locator("main h1")).to_have_text("Root group")
-    expect(reader.page.locator("[role=treeitem]")).to_have_count(10)
-    expect(reader.page.locator(".contents-row")).to_have_count(9)
+    expect(reader.page.locator("[role=treeitem]")).to_have_count(12)
+    expect(reader.page.locator(".contents-row")).to_have_count(11)
     expect(reader.page.locator("#container")).to_contain_text("tour")
     assert "code=" not in reader.page.url, "the one-time code stayed in the address"
     reader.shot("root")
@@ -148,6 +154,15 @@ def slider_moves_the_slice(reader):
     reader.page.reload()
     reader.expect_colours(150)
     assert reader.picture() == after, "the address does not hold the slice"
+
+
+def dimensions_have_the_names_of_their_scales(reader):
+    reader.show("/forecast/wind", tab="heat")
+    expect(reader.page.get_by_role("slider", name="Index of hour")).to_be_visible()
+    expect(reader.page.get_by_label("Vertical")).to_contain_text("lat (30)")
+    expect(reader.page.get_by_label("Horizontal")).to_contain_text("lon (40)")
+    reader.expect_colours(100)
+    reader.shot("scales")
 
 
 def line_plot_is_drawn(reader):
@@ -234,6 +249,22 @@ def huge_dataset_is_drawn(reader):
     reader.show("/sparse", tab="heat")
     reader.expect_colours(30)
     reader.shot("sparse")
+
+
+def dense_datasets_are_drawn_from_a_sample(reader):
+    for path, tab, words in [
+        ("/dense/map", "heat", r"A sample, [\d,]+ of 4,000 parts: .* nearest"),
+        ("/dense/line", "line", r"A sample, [\d,]+ of 4,000 parts: least and greatest"),
+        ("/dense/map", "statistics", r"A sample, [\d,]+ of 4,000 parts: .* not those of the whole"),
+    ]:
+        begun = time.monotonic()
+        reader.show(path, tab=tab)
+        expect(reader.status()).to_have_text(re.compile(words), timeout=WAIT_MS)
+        seconds = time.monotonic() - begun
+        reader.expect_colours(10)
+        reader.shot(f"dense-{tab}")
+        print(f"        10^9 elements of {path} as {tab} in {seconds:.1f} s", flush=True)
+        assert seconds < 10, f"{path} as {tab} took {seconds:.1f} s"
 
 
 def integers_are_exact(reader):
@@ -398,13 +429,32 @@ def tree_works_from_the_keyboard(reader):
 def downloads_are_files(reader):
     reader.show("/maps/elevation", tab="heat")
     reader.settled()
-    starts = {"CSV": None, "NPY": b"\x93NUMPY", "PNG": b"\x89PNG"}
-    for name, magic in starts.items():
+    contents = {}
+    for name in ["CSV", "NPY", "PNG"]:
         with reader.page.expect_download() as download:
             reader.page.locator(".downloads").get_by_text(name, exact=True).click()
-        content = pathlib.Path(download.value.path()).read_bytes()
-        assert len(content) > 1000, f"{name} has {len(content)} bytes"
-        assert magic is None or content.startswith(magic), f"{name} begins with {content[:8]}"
+        contents[name] = pathlib.Path(download.value.path()).read_bytes()
+    assert contents["PNG"].startswith(b"\x89PNG") and len(contents["PNG"]) > 1000
+    elements = reader.file["/maps/elevation"][...]
+    np.testing.assert_array_equal(np.load(io.BytesIO(contents["NPY"])), elements)
+    np.testing.assert_array_equal(np.loadtxt(io.BytesIO(contents["CSV"]), delimiter=","), elements)
+
+
+def tables_are_downloaded_as_csv(reader):
+    for path, header in [("/types/stars", ["id", "name", "position", "mass", "good"]), ("/types/words", None)]:
+        reader.show(path)
+        reader.settled()
+        with reader.page.expect_download() as download:
+            reader.page.locator(".downloads").get_by_text("CSV", exact=True).click()
+        content = pathlib.Path(download.value.path()).read_bytes().decode()
+        rows, elements = list(csv.reader(io.StringIO(content, newline=""))), reader.file[path][...]
+        if header is None:
+            assert rows == [[word.decode()] for word in elements], rows
+            continue
+        assert rows[0] == header and len(rows) == len(elements) + 1, rows[0]
+        assert [int(row[0]) for row in rows[1:]] == list(elements["id"])
+        assert [row[1].encode() for row in rows[1:]] == list(elements["name"])
+        np.testing.assert_array_equal(np.array([row[3] for row in rows[1:]], "f4"), elements["mass"])
 
 
 def failures_are_shown_in_place(reader):
@@ -454,11 +504,12 @@ def nothing_was_complained_about(reader):
 
 CHECKS = [
     opens_and_shows_the_root, tree_opens_and_a_dataset_is_clicked, heat_map_is_drawn, heat_map_zooms, slider_moves_the_slice,
-    line_plot_is_drawn, gaps_are_marked, table_scrolls, table_reaches_the_end_of_what_is_huge, huge_dataset_is_drawn,
+    dimensions_have_the_names_of_their_scales, line_plot_is_drawn, gaps_are_marked, table_scrolls, table_reaches_the_end_of_what_is_huge, huge_dataset_is_drawn,
+    dense_datasets_are_drawn_from_a_sample,
     axes_can_be_exchanged, colours_follow_range_and_scale, sliders_play,
     integers_are_exact, compounds_are_columns, strings_are_text, every_type_has_a_table, opaque_elements_are_bytes, image_is_drawn,
     statistics_are_shown, scalars_and_what_is_empty, links_say_where_they_lead, names_are_never_markup, large_groups_stay_usable,
-    search_finds_names_and_attributes, tree_works_from_the_keyboard, downloads_are_files, failures_are_shown_in_place, dark_mode,
+    search_finds_names_and_attributes, tree_works_from_the_keyboard, downloads_are_files, tables_are_downloaded_as_csv, failures_are_shown_in_place, dark_mode,
     phone, nothing_was_complained_about,
 ]
 

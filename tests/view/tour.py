@@ -4,6 +4,7 @@
 usage: tour.py FILE
 """
 import sys
+import zlib
 
 import h5py
 import numpy as np
@@ -46,6 +47,16 @@ def maps(file):
     temperature.attrs["units"] = "K"
     temperature.attrs["DIMENSION_LABELS"] = ["time", "height", "y", "x"]
     picture(group)
+
+
+def coordinates(file):
+    """Dimensions whose names and coordinates are datasets, as netCDF-4 has them."""
+    group = file.create_group("forecast")
+    wind = group.create_dataset("wind", data=np.random.default_rng(SEED).normal(size=(4, 30, 40)))
+    for dim, (name, size) in enumerate([("hour", 4), ("lat", 30), ("lon", 40)]):
+        scale = group.create_dataset(name, data=np.linspace(0, 1, size))
+        scale.make_scale(name)
+        wind.dims[dim].attach_scale(scale)
 
 
 def picture(group):
@@ -134,6 +145,25 @@ def sizes(file):
         many.create_dataset(f"run {number:04}", data=np.float32(number))
 
 
+def dense(file):
+    """A thousand million elements that are all stored, as a map and as a line. Chunks have few contents, each compressed once."""
+    steps = np.arange(500, dtype="f4") // 50 / 10
+    group = file.create_group("dense")
+
+    def contents(elements):
+        return [zlib.compress(np.repeat(level + steps, elements // 500).astype("<f4").tobytes(), 1) for level in range(32)]
+
+    field = group.create_dataset("map", (50_000, 20_000), "<f4", chunks=(500, 500), compression="gzip")
+    chunks = contents(500 * 500)
+    for row, column in np.ndindex(100, 40):
+        level = int(16 + 15 * np.sin(row / 8) * np.cos(column / 5))
+        field.id.write_direct_chunk((row * 500, column * 500), chunks[level])
+    curve = group.create_dataset("line", (1_000_000_000,), "<f4", chunks=(250_000,), compression="gzip")
+    chunks = contents(250_000)
+    for number in range(4000):
+        curve.id.write_direct_chunk((number * 250_000,), chunks[int(16 + 15 * np.sin(number / 300))])
+
+
 def deep(file):
     """Groups within groups."""
     group = file
@@ -146,7 +176,7 @@ def main(path):
     with h5py.File(path, "w") as file:
         file.attrs["title"] = "Tour"
         file.attrs["creator"] = "tests/view/tour.py"
-        for part in (signals, maps, types, small, links, names, sizes, deep):
+        for part in (signals, maps, coordinates, types, small, links, names, sizes, dense, deep):
             part(file)
 
 

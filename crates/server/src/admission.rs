@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use system::clock::Instant;
@@ -45,20 +46,31 @@ struct AdmissionState {
     tokens: Rates<String>,
 }
 
-/// The connections of a server, by number.
+/// The connections of a server, by number. Several servers of a process may count theirs together.
 #[derive(Debug)]
-pub(crate) struct Admission {
+pub struct Admission {
     limits: ServerLimits,
+    numbers: AtomicU64,
     state: Mutex<AdmissionState>,
 }
 
 impl Admission {
-    pub(crate) fn new(limits: &ServerLimits) -> Self {
-        Admission { limits: limits.clone(), state: Mutex::default() }
+    /// Returns the account of a server with these limits, without connections.
+    pub fn new(limits: &ServerLimits) -> Self {
+        Admission { limits: limits.clone(), numbers: AtomicU64::default(), state: Mutex::default() }
     }
 
-    /// A connection that was just made.
-    pub(crate) fn arrive(&self, number: u64, from: Option<IpAddr>, socket: Socket) -> Result<()> {
+    /// Returns the number of a new connection.
+    pub fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Counts a connection that was just made. `from` is its address if that tells clients apart; `socket` is shut down where
+    /// the connection has to go.
+    ///
+    /// # Errors
+    /// Returns `Busy` if the address connects too often, or if too many connections did not say yet who they are.
+    pub fn arrive(&self, number: u64, from: Option<IpAddr>, socket: Socket) -> Result<()> {
         let state = &mut *self.state.lock();
         if from.is_some_and(|from| !state.addresses.take(from, self.limits.connects_per_second_max)) {
             return Err(busy("too many connections of this address in a second"));
@@ -70,10 +82,16 @@ impl Admission {
         Ok(())
     }
 
-    /// The connection said who it is.
-    pub(crate) fn know(&self, number: u64, who: &str) -> Result<()> {
+    /// Counts a connection for the one that it says it is. Requests of one connection may say different names.
+    ///
+    /// # Errors
+    /// Returns `Busy` if there are too many connections: of all, of its address, or of this name.
+    pub fn know(&self, number: u64, who: &str) -> Result<()> {
         let state = &mut *self.state.lock();
         let limits = &self.limits;
+        if state.clients.contains_key(&number) {
+            return state.rename(number, who, limits);
+        }
         let gone = || busy("the connection was given up");
         let from = state.strangers.get(&number).ok_or_else(gone)?.from;
         if state.clients.len() >= limits.connections_max {
@@ -83,10 +101,7 @@ impl Admission {
         if from.is_some() && of_address >= limits.connections_per_address_max {
             return Err(busy("too many connections of this address"));
         }
-        let of_token = state.clients.values().filter(|client| client.who == who).count();
-        if of_token >= limits.connections_per_token_max {
-            return Err(busy("too many connections with this token"));
-        }
+        state.check_token(who, limits)?;
         if !state.tokens.take(who.to_owned(), limits.connects_per_second_max) {
             return Err(busy("too many connections with this token in a second"));
         }
@@ -95,7 +110,8 @@ impl Admission {
         Ok(())
     }
 
-    pub(crate) fn leave(&self, number: u64) {
+    /// Ends the count of a connection.
+    pub fn leave(&self, number: u64) {
         let state = &mut *self.state.lock();
         state.strangers.remove(&number);
         state.clients.remove(&number);
@@ -123,6 +139,26 @@ impl Admission {
 }
 
 impl AdmissionState {
+    /// Refuses one more connection with a token that has its share.
+    fn check_token(&self, who: &str, limits: &ServerLimits) -> Result<()> {
+        let of_token = self.clients.values().filter(|client| client.who == who).count();
+        match of_token >= limits.connections_per_token_max {
+            true => Err(busy("too many connections with this token")),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts a connection that is known for another name, if it says one.
+    fn rename(&mut self, number: u64, who: &str, limits: &ServerLimits) -> Result<()> {
+        if self.clients.get(&number).is_some_and(|client| client.who != who) {
+            self.check_token(who, limits)?;
+        }
+        if let Some(client) = self.clients.get_mut(&number).filter(|client| client.who != who) {
+            client.who = who.to_owned();
+        }
+        Ok(())
+    }
+
     /// Makes a slot, if a caller had one for long enough.
     fn evict(&mut self) -> bool {
         let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
@@ -226,6 +262,20 @@ mod tests {
                 admission.leave(number);
             }
         }
+    }
+
+    #[test]
+    fn a_connection_that_says_another_name_counts_for_that() {
+        let admission = Admission::new(&limits());
+        let numbers: Vec<u64> = (0..3).map(|_| admission.number()).collect();
+        for (number, who) in numbers.iter().zip(["ann", "ann", "bob"]) {
+            admission.arrive(*number, None, socket()).unwrap();
+            admission.know(*number, who).unwrap();
+            admission.know(*number, who).unwrap();
+        }
+        assert!(admission.know(numbers[2], "ann").is_err());
+        admission.know(numbers[0], "bob").unwrap();
+        admission.know(numbers[2], "ann").unwrap();
     }
 
     #[test]

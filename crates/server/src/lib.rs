@@ -36,6 +36,7 @@ mod tls;
 mod translate;
 mod turns;
 
+pub use admission::Admission;
 pub use audit::AuditedRequest;
 pub use config::{Auth, Config, Listen, ServerLimits, TlsFiles};
 pub use hidden::HiddenPaths;

@@ -9,12 +9,14 @@ use system::thread::JoinHandle;
 
 use system::clock::Instant;
 
-use model::{Error, Result};
+use model::{Budget, Error, Result};
 use protocol::stream::{Duplex, Stream};
 use protocol::tokens::{TokenFile, TokenPlace};
 use system::socket::{Closer, Shutdown, Socket, SocketAddr, TcpListener, UnixListener};
 use system::sync::{Condvar, Mutex};
+use vol::FileAccess;
 
+use crate::admission::Admission;
 use crate::audit::AuditedRequest;
 use crate::config::{Auth, Config, Listen};
 use crate::connection::Connection;
@@ -135,6 +137,25 @@ impl Server {
         move |asked, outcome| shared.audit.note(asked, outcome)
     }
 
+    /// Returns the account of connections, for another server of this process.
+    pub fn admission(&self) -> Arc<Admission> {
+        self.shared.admission.clone()
+    }
+
+    /// Returns what gives the memory of each token, for another server of this process.
+    pub fn memory_source(&self) -> impl Fn(&str) -> Budget + Send + Sync + 'static {
+        let shared = self.shared.clone();
+        move |who| shared.memory.token(who)
+    }
+
+    /// Returns how another server of this process opens containers, of which it has `containers_max` open at most: what they
+    /// decode and cache is in the memory of this one. Caches of all of them take a quarter of it at most.
+    pub fn file_access(&self, containers_max: usize) -> FileAccess {
+        let cache_bytes = Some(self.shared.limits.cache_bytes(containers_max / 4));
+        let access = FileAccess::read().with_budget(self.shared.memory.container());
+        FileAccess { chunk_cache_bytes: cache_bytes, metadata_cache_bytes: cache_bytes, ..access }
+    }
+
     /// Returns who may do what; `None` lets everybody do everything.
     pub fn rights(&self) -> Option<&crate::Rights> {
         self.shared.rights.as_ref()
@@ -232,13 +253,13 @@ fn expire(shared: &Shared, wake: &(Mutex<bool>, Condvar)) {
 }
 
 fn accept(shared: &Arc<Shared>, listener: &Listener, secure: &Arc<Secure>) {
-    for number in 0.. {
+    loop {
         let accepted = listener.accept();
         if shared.stopping.load(Ordering::Acquire) {
             return;
         }
         match accepted {
-            Ok((socket, peer)) => admit(shared, socket, peer, number, secure),
+            Ok((socket, peer)) => admit(shared, socket, peer, secure),
             // No more descriptors, or a client that went away at once: the next one may do better.
             Err(error) => {
                 tracing::error!(why = %error, "could not accept a connection");
@@ -248,7 +269,8 @@ fn accept(shared: &Arc<Shared>, listener: &Listener, secure: &Arc<Secure>) {
     }
 }
 
-fn admit(shared: &Arc<Shared>, socket: Socket, peer: Option<SocketAddr>, number: u64, secure: &Arc<Secure>) {
+fn admit(shared: &Arc<Shared>, socket: Socket, peer: Option<SocketAddr>, secure: &Arc<Secure>) {
+    let number = shared.admission.number();
     shared.metrics.connections_total.fetch_add(1, Ordering::Relaxed);
     let from = peer.map_or_else(|| "unix".to_owned(), |peer| peer.to_string());
     let again = socket.try_clone().map_err(|e| Error::io("set up connection", &e));

@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     /// `None`: everybody may do everything.
     pub(crate) rights: Option<Rights>,
     pub(crate) audit: Audit,
-    pub(crate) admission: Admission,
+    pub(crate) admission: Arc<Admission>,
     pub(crate) turns: Turns,
     pub(crate) offences: Offences,
     sessions: Mutex<HashMap<Id, Arc<Session>>>,
@@ -55,7 +55,7 @@ impl Shared {
                 Auth::Off => None,
             },
             audit: Audit::open(config.audit.as_deref())?,
-            admission: Admission::new(&config.limits),
+            admission: Arc::new(Admission::new(&config.limits)),
             turns: Turns::new(config.limits.running_max, metrics.clone()),
             metrics,
             offences: Offences::new(config.limits.offence_delay_max),

@@ -65,6 +65,9 @@ function exactInteger(_key, value, context) {
 }
 const exactJson = (buffer) => JSON.parse(text(buffer), exactInteger);
 
+// How many parts of the selection were read, and of how many; null if the answer is from all of it.
+const shareOf = ([read, of]) => (of ? { read, of } : null);
+
 function sampleOf(buffer, headers) {
   const numbers = (name) => (headers.get(name) ?? '').split(',').filter(Boolean).map(Number);
   return {
@@ -72,6 +75,7 @@ function sampleOf(buffer, headers) {
     shape: numbers('X-Shape'),
     step: numbers('X-Step'),
     how: headers.get('X-How'),
+    sampled: shareOf(numbers('X-Sampled')),
   };
 }
 

@@ -30,7 +30,7 @@ export function dataset(path, meta, settings, attributes, properties, signal) {
   if (shape.includes(0)) return nothing('No elements', `The shape is ${shape.join(' × ')}.`);
   const view = new DatasetView(path, meta, settings, attributes);
   properties.then(
-    (answer) => view.setFill(answer),
+    (answer) => view.setProperties(answer),
     () => {},
   );
   signal.addEventListener('abort', () => view.view?.destroy());
@@ -211,6 +211,15 @@ class DatasetView {
 
   status(text) {
     this.statusLine.textContent = text;
+  }
+
+  /** What comes with the properties: names of dimensions that scales have, and the fill value. */
+  setProperties(properties) {
+    if (this.slice.setLabels(properties.dimensions ?? [])) {
+      this.showSliders();
+      this.view.plot?.draw();
+    }
+    this.setFill(properties);
   }
 
   setFill({ fill_value: value, fill_defined: defined }) {

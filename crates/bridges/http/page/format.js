@@ -100,3 +100,6 @@ export function time(value) {
   const date = new Date(typeof value === 'number' ? value * 1000 : value);
   return Number.isNaN(date.getTime()) ? String(value) : date.toLocaleString();
 }
+
+/** Returns how to begin to say what an answer has that is not from all elements. */
+export const sampleText = ({ read, of }) => `A sample, ${count(read)} of ${count(of)} parts:`;

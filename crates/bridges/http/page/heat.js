@@ -5,13 +5,14 @@ import { drawX, drawY, frame, hatch, indexTicks, legend, linear, turned } from '
 import { NAMES, table } from './colormap.js';
 import { colourBar } from './colourbar.js';
 import { check, choice, el } from './dom.js';
-import { number } from './format.js';
+import { number, sampleText } from './format.js';
 import { Loader } from './loader.js';
 import { Plot } from './plot.js';
 import { RANGES, rangeOf, toUnit } from './range.js';
 import { numberField, zoomButton } from './toolbar.js';
 
 const POINTS_MAX = 1400;
+const NEAREST = 'others have the colour of the nearest. Zoom in for all.';
 const EQUAL_RATIO_MAX = 5;
 // The colour --fill of style.css.
 const FILL_COLOUR = [154, 154, 154, 255];
@@ -255,11 +256,13 @@ class HeatMap {
     const { slice, fills } = this.context;
     const value = values[row * columns + column];
     const where = slice.position({ [slice.x]: x0 + column * stepX, [slice.y]: y0 + row * stepY });
-    this.context.status(`${where} = ${number(value, 9)}${fills.has(value) ? ' (fill value)' : ''}`);
+    const [equals, about] = [this.tile.sampled ? '≈' : '=', fills.has(value) ? ' (fill value)' : ''];
+    this.context.status(`${where} ${equals} ${number(value, 9)}${about}`);
   }
 
   summary() {
-    const { stepX, stepY } = this.tile;
+    const { stepX, stepY, sampled } = this.tile;
+    if (sampled) return `${sampleText(sampled)} ${NEAREST}`;
     if (stepX * stepY === 1) return 'Drag or turn the wheel to zoom.';
     return `Every ${stepY === stepX ? `${stepY}th element` : `${stepY}th row and ${stepX}th column`}. Zoom in for all.`;
   }
@@ -286,7 +289,7 @@ function tileOf(sample, window, turned) {
   const [rows, columns] = turned ? [b, a] : [a, b];
   const values = turned ? transpose(sample.values, a, b) : sample.values;
   const [stepY, stepX] = turned ? [stepB, stepA] : [stepA, stepB];
-  return { values, rows, columns, stepX, stepY, x0: window.x0, y0: window.y0 };
+  return { values, rows, columns, stepX, stepY, x0: window.x0, y0: window.y0, sampled: sample.sampled };
 }
 
 function transpose(values, rows, columns) {

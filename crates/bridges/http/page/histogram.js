@@ -3,7 +3,7 @@
 import { api } from './api.js';
 import { drawX, drawY, frame, linear, logarithmic } from './axes.js';
 import { check, choice, el } from './dom.js';
-import { count, number } from './format.js';
+import { count, number, sampleText } from './format.js';
 import { Loader } from './loader.js';
 import { Plot } from './plot.js';
 
@@ -56,7 +56,7 @@ class Histogram {
       (answer) => {
         this.answer = answer;
         this.figures.replaceChildren(...figures(answer));
-        this.context.status(answer.sampled ? 'From a sample: the dataset is too large to read whole.' : '');
+        this.context.status(answer.sampled ? sampledText(answer) : '');
         this.plot.draw();
       },
     );
@@ -115,6 +115,9 @@ class Histogram {
   }
 }
 
+const sampledText = ({ parts_read: read, parts: of }) =>
+  `${sampleText({ read, of })} counts and extremes are not those of the whole.`;
+
 function figures(answer) {
   const exact = (value) => (value === null || value === undefined ? '–' : number(value, 9));
   const rows = [
@@ -128,6 +131,6 @@ function figures(answer) {
     ['Infinite', count(answer.inf)],
     ['Fill value', count(answer.fill)],
   ];
-  if (answer.sampled) rows.push(['Read', 'a sample']);
+  if (answer.sampled) rows.push(['Read', `${count(answer.parts_read)} of ${count(answer.parts)} parts`]);
   return rows.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]);
 }

@@ -3,12 +3,14 @@
 import { api } from './api.js';
 import { drawX, drawY, frame, hatch, indexTicks, legend, line, linear, logarithmic } from './axes.js';
 import { check } from './dom.js';
-import { number } from './format.js';
+import { number, sampleText } from './format.js';
 import { Loader } from './loader.js';
 import { Plot } from './plot.js';
 import { zoomButton } from './toolbar.js';
 
 const POINTS_MAX = 2400;
+const MINMAX_SAMPLED = 'least and greatest of what was read.';
+const NEAREST = 'others have the value of the nearest.';
 const MARKER_GAP_PIXELS = 7;
 
 export function linePlot(context) {
@@ -213,14 +215,17 @@ class LinePlot {
     if (!point || !this.bins?.length) return this.context.status(this.summary());
     const bin = this.nearest(point.x);
     const where = (index) => slice.position({ [slice.x]: index });
-    if (bin.count === 1) return this.context.status(`${where(bin.first)} = ${number(bin.min, 9)}`);
+    const equals = this.bins.sampled ? '≈' : '=';
+    if (bin.count === 1) return this.context.status(`${where(bin.first)} ${equals} ${number(bin.min, 9)}`);
     const range = `${bin.first}…${bin.first + bin.count - 1}`;
-    return this.context.status(`${where(range)}: ${number(bin.min, 9)} … ${number(bin.max, 9)}`);
+    const about = this.bins.sampled ? ' (of the parts that were read)' : '';
+    return this.context.status(`${where(range)}: ${number(bin.min, 9)} … ${number(bin.max, 9)}${about}`);
   }
 
   summary() {
     if (!this.bins) return '';
-    const { how, step } = this.bins;
+    const { how, step, sampled } = this.bins;
+    if (sampled) return `${sampleText(sampled)} ${how === 'minmax' ? MINMAX_SAMPLED : NEAREST} Zoom in for all.`;
     if (how === 'minmax') return `Least and greatest of every ${number(step)} elements. Zoom in for single ones.`;
     return how === 'stride' && step > 1
       ? `Every ${number(step)}th element. Zoom in for all.`
@@ -247,5 +252,5 @@ function binsOf(sample, from, to) {
       : [sample.values[index], sample.values[index]];
     bins.push({ first, count, x: first + (count - 1) / 2, min, max });
   }
-  return Object.assign(bins, { step, how: sample.how });
+  return Object.assign(bins, { step, how: sample.how, sampled: sample.sampled });
 }

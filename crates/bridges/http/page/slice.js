@@ -18,6 +18,13 @@ export class Slice {
     this.at = shape.map((size, dim) => within(at[dim], size, 0));
   }
 
+  /** Gives names to dimensions that have none; returns whether there were any. */
+  setLabels(labels) {
+    const missing = labels.map((label, dim) => (label && !this.labels[dim] ? dim : -1)).filter((dim) => dim >= 0);
+    for (const dim of missing) this.labels[dim] = labels[dim];
+    return missing.length > 0;
+  }
+
   label(dim) {
     return this.labels[dim] || `dim ${dim}`;
   }

@@ -152,6 +152,15 @@ impl Failure {
             format!("The answer has {bytes} bytes or more, and the limit is {bytes_max}: select less");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     }
+
+    /// Returns a failure of a request for which too much would have to be decoded.
+    pub(crate) fn too_much_work(bytes: u64, bytes_max: u64) -> Self {
+        let message = format!(
+            "The elements are in chunks of {bytes} bytes altogether, and the limit is {bytes_max}: \
+             select elements of fewer chunks, or ask /api/sample for an overview"
+        );
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+    }
 }
 
 impl From<Error> for Failure {

@@ -1,9 +1,12 @@
 //! One request, as the functions that answer it see it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use hyperslab::vol::model::{Budget, Charge};
 use hyperslab::{Dataset, Error, Kind, ObjectHandle, Result};
+use system::clock::Instant;
 
 use crate::answer::{Answer, Failure};
 use crate::containers::OpenContainer;
@@ -24,8 +27,39 @@ pub(crate) struct Call<'a> {
     pub(crate) limits: &'a HttpLimits,
     /// The account of the bodies of answers.
     pub(crate) memory: &'a Budget,
-    /// Set when the client is gone.
-    pub(crate) is_cancelled: &'a AtomicBool,
+    /// Whether the request goes on.
+    pub(crate) deadline: &'a Deadline,
+}
+
+/// The end of a request: when its client leaves, or when its time has passed.
+#[derive(Debug)]
+pub(crate) struct Deadline {
+    is_cancelled: Arc<AtomicBool>,
+    begun: Instant,
+    time_max: Duration,
+}
+
+impl Deadline {
+    /// Returns the end of a request that begins now. `is_cancelled` is set when its client leaves.
+    pub(crate) fn new(is_cancelled: Arc<AtomicBool>, time_max: Duration) -> Self {
+        Deadline { is_cancelled, begun: Instant::now(), time_max }
+    }
+
+    /// Returns an error if the client left or the time passed.
+    fn check(&self) -> Result<()> {
+        if self.is_cancelled.load(Ordering::Relaxed) {
+            return Err(Error::new(Kind::Cancelled, "answer request"));
+        }
+        match self.begun.elapsed() < self.time_max {
+            true => Ok(()),
+            false => {
+                let problem = "it took too long: select less, or whole chunks; /api/sample gives an overview";
+                Err(Error::busy("answer request")
+                    .with("seconds", self.time_max.as_secs())
+                    .with("problem", problem))
+            }
+        }
+    }
 }
 
 impl Call<'_> {
@@ -66,6 +100,9 @@ impl Call<'_> {
     /// Returns a failure with the status 413 if the answer is too large, and 503 if other answers use the memory.
     pub(crate) fn charge(&self, bytes: u64) -> std::result::Result<Charge, Failure> {
         self.check_size(bytes)?;
+        if bytes > self.memory.limit() {
+            return Err(Failure::too_large(bytes, self.memory.limit()));
+        }
         self.memory.charge(bytes, "answer").map_err(|_| busy())
     }
 
@@ -77,12 +114,17 @@ impl Call<'_> {
         }
     }
 
-    /// Returns an error if the client is gone, for loops that may take long.
-    pub(crate) fn check_cancelled(&self) -> Result<()> {
-        match self.is_cancelled.load(Ordering::Relaxed) {
-            true => Err(Error::new(Kind::Cancelled, "answer request")),
+    /// Refuses to decode so many bytes, if that is over the limit.
+    pub(crate) fn check_work(&self, bytes: u64) -> std::result::Result<(), Failure> {
+        match bytes > self.limits.decoded_bytes_max {
+            true => Err(Failure::too_much_work(bytes, self.limits.decoded_bytes_max)),
             false => Ok(()),
         }
+    }
+
+    /// Returns an error if the client is gone or the request took too long, for loops that may.
+    pub(crate) fn check_cancelled(&self) -> Result<()> {
+        self.deadline.check()
     }
 }
 

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ::server::{Admission, ServerLimits};
+use hyperslab::vol::model::Budget;
 use hyperslab::vol::{FileAccess, Registry};
 use hyperslab::{Error, Result};
 
@@ -44,6 +46,12 @@ pub enum Auth {
 /// Returns the metrics of a server as text.
 pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
 
+/// Returns the account of the memory that a caller of this name may use.
+pub type Accounts = Arc<dyn Fn(&str) -> Budget + Send + Sync>;
+
+/// Bytes of the bodies of all requests and answers at the same time, where no other server has the account.
+const MEMORY_BYTES_MAX: u64 = 1 << 30;
+
 /// A server to be.
 #[derive(Clone)]
 pub struct Config {
@@ -63,8 +71,18 @@ pub struct Config {
     pub metrics: Option<Metrics>,
     /// Where changes and refusals are written down.
     pub audit: Option<Audit>,
+    /// The account of connections, with its limits.
+    pub connections: Arc<Admission>,
+    /// The memory of the bodies of requests and answers.
+    pub memory: Accounts,
     /// The limits of what clients may use.
     pub limits: HttpLimits,
+}
+
+/// Returns one account for all callers.
+fn one_account(bytes_max: u64) -> Accounts {
+    let memory = Budget::new("HTTP bodies", bytes_max);
+    Arc::new(move |_| memory.clone())
 }
 
 impl std::fmt::Debug for Config {
@@ -94,8 +112,15 @@ impl Config {
             origins: Vec::new(),
             metrics: None,
             audit: None,
+            connections: Arc::new(Admission::new(&ServerLimits::default())),
+            memory: one_account(MEMORY_BYTES_MAX),
             limits: HttpLimits::default(),
         }
+    }
+
+    /// With so many bytes for the bodies of all requests and answers at the same time.
+    pub fn with_memory(self, bytes_max: u64) -> Self {
+        Config { memory: one_account(bytes_max), ..self }
     }
 
     /// Returns an error if the configuration is not safe or makes no sense.

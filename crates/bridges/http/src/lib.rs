@@ -9,6 +9,7 @@ mod answer;
 mod api;
 mod call;
 mod config;
+mod connection;
 mod containers;
 mod elements;
 mod encoding;
@@ -24,7 +25,7 @@ mod routes;
 mod run;
 mod server;
 
-pub use config::{Auth, Config, Metrics, Source};
+pub use config::{Accounts, Auth, Config, Metrics, Source};
 pub use guard::Audit;
 pub use limits::HttpLimits;
 pub use routes::paths as route_paths;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The limits of what clients may use.
+/// The limits of what clients may use, next to those of connections and of memory ([`Config`](crate::Config)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpLimits {
     /// Bytes of a request's body.
@@ -11,16 +11,18 @@ pub struct HttpLimits {
     pub write_bytes_max: u64,
     /// Bytes of an answer's body. A selection that would take more is refused before it is read.
     pub response_bytes_max: u64,
-    /// Bytes of the bodies of all requests and answers that are made or sent at the same time.
-    pub memory_bytes_max: u64,
-    /// Elements that are looked at for one sample or histogram. Of more, every n-th is.
+    /// Bytes of chunks, decoded, and of pages that a request may read elements of. A request that would take more is refused.
+    pub decoded_bytes_max: u64,
+    /// Of these, bytes of a sample or a histogram. Of more, some chunks are read.
+    pub overview_bytes_max: u64,
+    /// Elements that are looked at for one sample or histogram. Of more, those in some chunks are.
     pub elements_max: u64,
+    /// A request that reads elements ends after this time.
+    pub request_time_max: Duration,
     /// Objects that a search visits.
     pub search_objects_max: u64,
     /// A search ends after this time.
     pub search_time_max: Duration,
-    /// Connections at once. More get the status 503.
-    pub clients_max: usize,
     /// Requests that run at once. Others wait.
     pub running_max: usize,
     /// A request waits for its turn for this long at most.
@@ -43,11 +45,12 @@ impl Default for HttpLimits {
             body_bytes_max: 1 << 20,
             write_bytes_max: 256 << 20,
             response_bytes_max: 256 << 20,
-            memory_bytes_max: 1 << 30,
+            decoded_bytes_max: 4 << 30,
+            overview_bytes_max: 512 << 20,
             elements_max: 1 << 28,
+            request_time_max: Duration::from_secs(60),
             search_objects_max: 200_000,
             search_time_max: Duration::from_secs(5),
-            clients_max: 128,
             running_max: running_max(),
             turn_time_max: Duration::from_secs(30),
             header_time_max: Duration::from_secs(15),

@@ -12,7 +12,8 @@ use server::Principal;
 use tokio::sync::Semaphore;
 
 use crate::answer::Failure;
-use crate::call::{Call, Handler, busy};
+use crate::call::{Call, Deadline, Handler, busy};
+use crate::config::Accounts;
 use crate::containers::{Containers, OpenContainer};
 use crate::encoding;
 use crate::hsds::IdentifierTable;
@@ -20,7 +21,6 @@ use crate::limits::HttpLimits;
 use crate::query::Query;
 
 /// What all requests share.
-#[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) containers: Containers,
     pub(crate) limits: HttpLimits,
@@ -28,10 +28,23 @@ pub(crate) struct Shared {
     pub(crate) identifiers: IdentifierTable,
     /// When the server started, in seconds since 1970.
     pub(crate) started: u64,
-    /// The account of the bodies of all requests and answers.
-    pub(crate) memory: Budget,
+    /// The accounts of the bodies of requests and answers.
+    pub(crate) memory: Accounts,
     /// Turns of requests.
     pub(crate) running: Arc<Semaphore>,
+}
+
+impl Shared {
+    /// Returns the account of the bodies of a caller's requests and answers.
+    pub(crate) fn account(&self, who: &Principal) -> Budget {
+        (self.memory)(&who.name)
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("containers", &self.containers).finish_non_exhaustive()
+    }
 }
 
 /// Tells the thread of a request that its client is gone.
@@ -52,14 +65,13 @@ pub(crate) async fn answer(
     handler: Handler,
 ) -> Response {
     let work = shared.clone();
-    on_thread(shared, move |is_cancelled| answer_blocking(&work, &who, &uri, &headers, is_cancelled, handler))
-        .await
+    on_thread(shared, move |deadline| answer_blocking(&work, &who, &uri, &headers, deadline, handler)).await
 }
 
 /// Runs the work of a request on a thread of its own, when it is its turn.
 pub(crate) async fn on_thread(
     shared: Arc<Shared>,
-    work: impl FnOnce(&AtomicBool) -> Response + Send + 'static,
+    work: impl FnOnce(&Deadline) -> Response + Send + 'static,
 ) -> Response {
     let turn = shared.running.clone().acquire_owned();
     let Ok(Ok(turn)) = tokio::time::timeout(shared.limits.turn_time_max, turn).await else {
@@ -67,10 +79,11 @@ pub(crate) async fn on_thread(
     };
     let is_cancelled = Arc::new(AtomicBool::new(false));
     let cancel = CancelOnDrop(is_cancelled.clone());
+    let deadline = Deadline::new(is_cancelled, shared.limits.request_time_max);
     let work = tokio::task::spawn_blocking(move || {
         // The turn ends with the work, also where no one waits for it any more.
         let _turn = turn;
-        work(&is_cancelled)
+        work(&deadline)
     });
     let response = work.await.unwrap_or_else(|_| {
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "The request could not be answered").into_response()
@@ -84,7 +97,7 @@ fn answer_blocking(
     who: &Principal,
     uri: &Uri,
     headers: &HeaderMap,
-    is_cancelled: &AtomicBool,
+    deadline: &Deadline,
     handler: Handler,
 ) -> Response {
     let answered = Query::parse(uri.query().unwrap_or_default()).and_then(|query| {
@@ -93,8 +106,8 @@ fn answer_blocking(
         if is_known(headers, etag.as_deref()) {
             return Ok(with_etag(StatusCode::NOT_MODIFIED.into_response(), etag));
         }
-        let (limits, memory) = (&shared.limits, &shared.memory);
-        let call = Call { container: &container, query: &query, limits, memory, is_cancelled };
+        let (limits, memory) = (&shared.limits, shared.account(who));
+        let call = Call { container: &container, query: &query, limits, memory: &memory, deadline };
         handler(&call).map(|answer| answer.into_response_for(headers, etag))
     });
     answered.unwrap_or_else(IntoResponse::into_response)

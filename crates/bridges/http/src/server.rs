@@ -10,16 +10,17 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use hyperslab::vol::model::Budget;
 use hyperslab::{Error, Result};
+use server::Admission;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
+use crate::connection::{self, Connection};
 use crate::containers::Containers;
-use crate::guard::{Guard, Peer};
+use crate::guard::Guard;
 use crate::hsds::IdentifierTable;
 use crate::limits::HttpLimits;
 use crate::patience::PatientStream;
@@ -66,13 +67,13 @@ impl Server {
             containers,
             identifiers: IdentifierTable::new()?,
             started: u64::from(system::clock::seconds()),
-            memory: Budget::new("HTTP bodies", limits.memory_bytes_max),
+            memory: config.memory.clone(),
             running: Arc::new(Semaphore::new(limits.running_max.max(1))),
             limits,
         });
         runtime.spawn(close_idle(shared.clone()));
-        let limits = shared.limits.clone();
-        runtime.spawn(accept(listener, routes::router(shared, guard, config), limits));
+        let (limits, admission) = (shared.limits.clone(), config.connections.clone());
+        runtime.spawn(accept(listener, routes::router(shared, guard, config), admission, limits));
         Ok(Server { address, code, runtime: Some(runtime) })
     }
 
@@ -132,22 +133,17 @@ async fn close_idle(shared: Arc<Shared>) {
     }
 }
 
-async fn accept(listener: TcpListener, router: Router, limits: HttpLimits) {
-    let clients = Arc::new(Semaphore::new(limits.clients_max.max(1)));
+async fn accept(listener: TcpListener, router: Router, admission: Arc<Admission>, limits: HttpLimits) {
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
             // No more descriptors, or a client that went away at once: the next one may do better.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        match clients.clone().try_acquire_owned() {
-            Ok(permit) => {
-                let served = serve(stream, peer, router.clone(), limits.clone());
-                tokio::spawn(async move {
-                    served.await;
-                    drop(permit);
-                });
-            }
+        // Where the system gives no second handle, the connection ends.
+        let Ok((stream, handle)) = connection::with_handle(stream) else { continue };
+        match Connection::arrive(&admission, handle, peer) {
+            Ok(connection) => drop(tokio::spawn(serve(stream, connection, router.clone(), limits.clone()))),
             Err(_) => refuse(stream).await,
         }
     }
@@ -158,20 +154,23 @@ async fn refuse(mut stream: TcpStream) {
     let _ = tokio::time::timeout(Duration::from_millis(10), stream.write_all(FULL)).await;
 }
 
-async fn serve(stream: TcpStream, peer: SocketAddr, router: Router, limits: HttpLimits) {
+async fn serve(stream: TcpStream, connection: Connection, router: Router, limits: HttpLimits) {
+    let connection = Arc::new(connection);
     // Small answers go out at once.
     let _ = stream.set_nodelay(true);
     let io = TokioIo::new(PatientStream::new(stream, limits.stall_time_max));
     let routes = TowerToHyperService::new(router);
+    let counted = connection.clone();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(counted.clone());
         routes.call(request)
     });
-    let connection = http1::Builder::new()
+    let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time_max)
         .max_buf_size(HEADER_BYTES_MAX)
         .serve_connection(io, service);
     // A client that asks badly or goes away gets no answer, or half of one.
-    let _ = connection.await;
+    let _ = served.await;
+    drop(connection);
 }

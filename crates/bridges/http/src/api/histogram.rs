@@ -3,31 +3,34 @@
 use hyperslab::Dataset;
 use serde_json::json;
 
-use super::thin;
+use super::overview::{Overview, OverviewLimit, Share};
 use crate::answer::{Answer, Failure};
 use crate::call::{Call, Outcome};
+use crate::elements::axis::Axis;
 use crate::elements::moments::Moments;
 use crate::elements::numbers::{self, f64s, read_f64s};
-use crate::elements::selection::SelectedDims;
 
 /// Bins, without the parameter.
 const BINS: u64 = 64;
 /// Bins at most.
 const BINS_MAX: u64 = 65_536;
+/// How often elements are read.
+const PASSES: u64 = 2;
 
 /// Answers a request. Elements are read twice: for the range, and for what is in it.
 pub(crate) fn answer(call: &Call<'_>) -> Outcome {
     let bins = call.query.number("bins", BINS, BINS_MAX)?;
     let dataset = call.dataset()?;
     numbers::f64_type(&dataset)?;
-    let (selected, is_sampled) = thin::within(&numbers::selected(call, &dataset)?, call.limits.elements_max);
+    let selected = numbers::selected(call, &dataset)?;
+    let (axes, share) = looked_at(&Overview::new(&dataset, &selected, OverviewLimit::of(call, PASSES)));
     let fill = numbers::fill(&dataset)?;
-    let (moments, fills) = moments(call, &dataset, &selected, fill)?;
+    let (moments, fills) = moments(call, &dataset, &axes, fill)?;
     let (edges, counts) = match moments.count {
         0 => (Vec::new(), Vec::new()),
         _ => {
             let edges = edges(moments.min, moments.max, bins);
-            let counts = counts(call, &dataset, &selected, (&edges, fill))?;
+            let counts = counts(call, &dataset, &axes, (&edges, fill))?;
             (edges, counts)
         }
     };
@@ -44,8 +47,22 @@ pub(crate) fn answer(call: &Call<'_>) -> Outcome {
         "fill": fill.map(|_| fills.all),
         "bins": counts,
         "edges": edges,
-        "sampled": is_sampled,
+        "sampled": share.is_some(),
+        "parts_read": share.map(|share| share.read),
+        "parts": share.map(|share| share.of),
     })))
+}
+
+/// Returns the elements that are looked at, and how much of the selection they are in if that is not all.
+fn looked_at(overview: &Overview<'_>) -> (Vec<Axis>, Option<Share>) {
+    match overview.is_exact() {
+        true => (overview.selected.axes(), None),
+        false => {
+            let axes = overview.sampled();
+            let share = overview.share(&axes);
+            (axes, Some(share))
+        }
+    }
 }
 
 /// How many elements have the fill value.
@@ -65,11 +82,11 @@ fn is_fill(number: f64, fill: Option<f64>) -> bool {
 fn moments(
     call: &Call<'_>,
     dataset: &Dataset,
-    selected: &SelectedDims,
+    axes: &[Axis],
     fill: Option<f64>,
 ) -> Result<(Moments, Fills), Failure> {
     let (mut moments, mut fills) = (Moments::new(), Fills::default());
-    read_f64s(call, dataset, selected, |bytes| {
+    read_f64s(call, dataset, axes.to_vec(), |bytes| {
         let strip: Vec<f64> = f64s(bytes).collect();
         let is_left_out = |number: &f64| number.is_finite() && is_fill(*number, fill);
         moments.add(strip.iter().copied().filter(|number| !is_left_out(number)));
@@ -93,13 +110,13 @@ fn edges(min: f64, max: f64, bins: u64) -> Vec<f64> {
 fn counts(
     call: &Call<'_>,
     dataset: &Dataset,
-    selected: &SelectedDims,
+    axes: &[Axis],
     (edges, fill): (&[f64], Option<f64>),
 ) -> Result<Vec<u64>, Failure> {
     let [low, .., high] = edges else { return Ok(Vec::new()) };
     let bins = edges.len() - 1;
     let (mut counts, half_width) = (vec![0u64; bins], high / 2.0 - low / 2.0);
-    read_f64s(call, dataset, selected, |bytes| {
+    read_f64s(call, dataset, axes.to_vec(), |bytes| {
         for number in f64s(bytes).filter(|number| number.is_finite() && !is_fill(*number, fill)) {
             let bin = (number / 2.0 - low / 2.0) / half_width * bins as f64;
             // A cast of a float ends at the bounds of the integer; the greatest number is in the last bin.

@@ -6,6 +6,7 @@ use hyperslab::vol::{ObjectInfo, Times};
 use hyperslab::{Dataset, ObjectHandle};
 use serde_json::{Value, json};
 
+use super::dimensions;
 use crate::answer::{Answer, Failure};
 use crate::call::{Call, Outcome};
 use crate::grove::{fill_json, filters};
@@ -16,6 +17,7 @@ pub(crate) fn answer(call: &Call<'_>) -> Outcome {
     let mut value = of_object(&handle.object().info()?);
     if let ObjectHandle::Dataset(dataset) = &handle {
         add_dataset(&mut value, dataset)?;
+        value["dimensions"] = json!(dimensions::names(call, dataset));
     }
     Ok(Answer::json(&value))
 }

@@ -8,8 +8,9 @@ use hyperslab::{Dataset, Datatype};
 
 use crate::answer::Failure;
 use crate::call::Call;
+use crate::elements::axis::Axis;
 use crate::elements::selection::SelectedDims;
-use crate::elements::strips::read_strips;
+use crate::elements::strips::Reading;
 
 /// Bytes of a number in memory.
 pub(crate) const NUMBER_BYTES: usize = 8;
@@ -37,15 +38,15 @@ pub(crate) fn is_integer(datatype: &Datatype) -> bool {
     matches!(datatype, Datatype::Integer(_) | Datatype::Enum(_) | Datatype::Bitfield(_))
 }
 
-/// Calls `take` with the bytes of numbers, strip by strip.
+/// Calls `take` with the bytes of numbers, tile by tile: not in C order, except of one axis.
 pub(crate) fn read_f64s(
     call: &Call<'_>,
     dataset: &Dataset,
-    selected: &SelectedDims,
+    axes: Vec<Axis>,
     mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let memory = f64_type(dataset)?;
-    read_strips(call, dataset, &selected.to_selection()?, &memory, |bytes, _| take(bytes))
+    Reading::new(call, dataset, axes, &memory).each_tile(|bytes, _| take(bytes))
 }
 
 /// Returns the fill value that someone chose for a dataset of numbers.

@@ -3,6 +3,7 @@
 use hyperslab::Selection;
 
 use crate::answer::Failure;
+use crate::elements::axis::Axis;
 
 /// The selected elements of one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,11 @@ impl SelectedDims {
     /// Returns the number of elements; `u64::MAX` where it is larger.
     pub(crate) fn count(&self) -> u64 {
         self.0.iter().fold(1, |count: u64, dim| count.saturating_mul(dim.count))
+    }
+
+    /// Returns the elements of each dimension.
+    pub(crate) fn axes(&self) -> Vec<Axis> {
+        self.0.iter().map(Axis::from).collect()
     }
 
     /// Returns the selection for the library.

@@ -10,7 +10,7 @@ use crate::elements::json_text::JsonText;
 use crate::elements::numbers::{NUMBER_BYTES, f64s};
 use crate::elements::numpy::NumberType;
 use crate::elements::selection::SelectedDims;
-use crate::elements::strips::read_strips;
+use crate::elements::strips::Reading;
 
 /// Bytes of a number that is not negative, and what parts it from the next.
 const NUMBER_TEXT_BYTES: u64 = 25;
@@ -37,7 +37,7 @@ pub(crate) fn answer(
     let (mut out, mut at) = (JsonText::new(call), 0);
     let memory = doubles(&numbers.memory);
     let parts = if numbers.is_complex() { 2 } else { 1 };
-    read_strips(call, dataset, &selected.to_selection()?, &memory, |bytes, _| {
+    Reading::new(call, dataset, selected.axes(), &memory).in_order(|bytes, _| {
         for element in bytes.chunks_exact(parts * NUMBER_BYTES) {
             at += 1;
             out.push(text(element).as_bytes())?;

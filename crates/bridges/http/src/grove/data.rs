@@ -10,6 +10,7 @@ use crate::call::{Call, Outcome};
 use crate::elements::json_text::JsonText;
 use crate::elements::numpy::NumberType;
 use crate::elements::selection::SelectedDims;
+use crate::elements::strips::Reading;
 
 const BYTES: &str = "application/octet-stream";
 
@@ -107,7 +108,7 @@ fn read(
 ) -> Outcome {
     let bytes = selected.count().saturating_mul(u64::from(memory.size()));
     let charge = call.charge(bytes.saturating_add(header.len() as u64))?;
-    let elements = dataset.read_bytes(&selected.to_selection()?, memory, &mut Heap::new())?;
+    let elements = Reading::new(call, dataset, selected.axes(), memory).packed(&mut Heap::new())?;
     let body = if header.is_empty() { elements } else { [header, &elements].concat() };
     Ok(Answer::new(content_type, body).charged(charge))
 }

@@ -18,7 +18,7 @@ pub(crate) fn answer(call: &Call<'_>) -> Outcome {
         ));
     }
     let mut moments = Moments::new();
-    read_f64s(call, &dataset, &selected, |bytes| {
+    read_f64s(call, &dataset, selected.axes(), |bytes| {
         moments.add(f64s(bytes).collect::<Vec<_>>().iter().copied());
         Ok(())
     })?;

@@ -12,7 +12,7 @@ use crate::elements::form::JsonForm;
 use crate::elements::json_text::JsonText;
 use crate::elements::nesting::{Nesting, write_empty};
 use crate::elements::selection::SelectedDims;
-use crate::elements::strips::read_strips;
+use crate::elements::strips::Reading;
 
 /// An element takes one byte at least, and what parts it from the next one.
 const ELEMENT_TEXT_BYTES: u64 = 2;
@@ -62,9 +62,8 @@ pub(crate) fn write_dataset(
         return write_empty(&elements.shape, out);
     }
     let mut nesting = Nesting::new(&elements.shape);
-    read_strips(call, dataset, &selected.to_selection()?, &elements.memory, |bytes, heap| {
-        elements.form.write_all(bytes, heap, &mut nesting, out)
-    })
+    Reading::new(call, dataset, selected.axes(), &elements.memory)
+        .in_order(|bytes, heap| elements.form.write_all(bytes, heap, &mut nesting, out))
 }
 
 /// Writes the value of an attribute.

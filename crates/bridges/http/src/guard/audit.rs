@@ -1,6 +1,5 @@
 //! Changes and refusals, written down in the audit log of another server.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -10,14 +9,11 @@ use axum::response::Response;
 use hyperslab::Error;
 use server::AuditedRequest;
 
+use crate::connection::Connection;
 use crate::hsds;
 
 /// Writes down what was asked for, and what became of it.
 pub type Audit = Arc<dyn Fn(AuditedRequest<'_>, Result<(), &Error>) + Send + Sync>;
-
-/// The client of a request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
 
 /// The caller whose request was answered.
 #[derive(Debug, Clone)]
@@ -27,7 +23,7 @@ pub(super) struct Caller(pub(super) String);
 pub(crate) async fn write_down(State(audit): State<Option<Audit>>, request: Request, next: Next) -> Response {
     let Some(audit) = audit else { return next.run(request).await };
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.to_string()).unwrap_or_default();
+    let peer = request.extensions().get::<Arc<Connection>>().map(|c| c.peer.to_string()).unwrap_or_default();
     let what = format!("{} {}", request.method(), request.uri().path());
     let name = container(request.uri(), request.headers());
     let response = next.run(request).await;

@@ -21,7 +21,7 @@ const ALWAYS: [(HeaderName, &str); 4] = [
 ];
 
 /// Headers of answers that pages of other origins may read.
-const EXPOSED: &str = "ETag, X-Shape, X-Step, X-How";
+const EXPOSED: &str = "ETag, X-Shape, X-Step, X-How, X-Sampled";
 
 /// Adds headers to a response, and answers what browsers ask before a request of another origin.
 pub(crate) async fn add_headers(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {

@@ -18,11 +18,12 @@ use server::{Principal, Rights};
 
 use crate::answer::Failure;
 use crate::config::{Auth, Config};
+use crate::connection::Connection;
 use crate::query::Query;
 use crate::{hsds, page, routes};
 
 pub use audit::Audit;
-pub(crate) use audit::{Peer, write_down};
+pub(crate) use audit::write_down;
 pub(crate) use headers::add_headers;
 
 /// Bytes of a code or a cookie, before they are hexadecimal digits.
@@ -180,6 +181,9 @@ fn secret() -> Result<String> {
 pub(crate) async fn check(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     match guard.admit(request.method(), request.uri(), request.headers()) {
         Ok(Admission::Caller(who)) => {
+            if let Err(busy) = known(&request, &who) {
+                return guard.refuse(busy);
+            }
             let caller = audit::Caller(who.name.clone());
             request.extensions_mut().insert(who);
             let mut response = next.run(request).await;
@@ -189,6 +193,12 @@ pub(crate) async fn check(State(guard): State<Arc<Guard>>, mut request: Request,
         Ok(Admission::Browser(cookie)) => with_cookie(routes::redirect("/"), &cookie),
         Err(failure) => guard.refuse(failure),
     }
+}
+
+/// Counts the connection of a request for its caller.
+fn known(request: &Request, who: &Principal) -> std::result::Result<(), Failure> {
+    let connection = request.extensions().get::<Arc<Connection>>();
+    Ok(connection.map_or(Ok(()), |connection| connection.know(&who.name))?)
 }
 
 fn with_cookie(mut response: Response, cookie: &str) -> Response {
@@ -201,10 +211,14 @@ fn with_cookie(mut response: Response, cookie: &str) -> Response {
 impl Guard {
     /// Refuses a request. Browsers ask their user for a token, and what follows in the connection is not looked at.
     fn refuse(&self, failure: Failure) -> Response {
-        let asks = failure.status == StatusCode::UNAUTHORIZED && matches!(self.lock, Lock::Tokens(_));
+        let status = failure.status;
+        let asks = status == StatusCode::UNAUTHORIZED && matches!(self.lock, Lock::Tokens(_));
         let mut response = failure.into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
         if asks {
             let basic = HeaderValue::from_static("Basic realm=\"hyperslab\", charset=\"UTF-8\"");
             headers.insert(header::WWW_AUTHENTICATE, basic);

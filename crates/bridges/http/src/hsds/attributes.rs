@@ -72,9 +72,11 @@ fn list(call: &HsdsCall<'_>, collection: &str, id: &str) -> Outcome {
     let domain = call.open(Access::Read)?;
     let object = domain.object_in(collection, id)?;
     let with_values = call.query().is_true("IncludeData");
-    let mut out = JsonText::new(&call.reading(&domain));
+    let reading = call.reading(&domain);
+    let mut out = JsonText::new(&reading);
     out.push(b"{\"attributes\":[")?;
     for (at, attribute) in object.object().attrs()?.iter().enumerate() {
+        reading.check_cancelled()?;
         out.push(if at > 0 { b"," } else { b"" })?;
         write_named(&domain, attribute, with_values, &mut out)?;
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
 use http_body::Body as _;
-use hyperslab::vol::model::Charge;
+use hyperslab::vol::model::{Budget, Charge};
 
 use crate::answer::Failure;
 use crate::call::busy;
@@ -21,16 +21,16 @@ const RATE_MIN: u64 = 64 << 10;
 /// # Errors
 /// Returns a failure with the status 408 if the client is too slow, 413 if there are too many bytes, and 503 if others
 /// use the memory.
-pub(super) async fn read(shared: &Shared, body: Body) -> Result<(Bytes, Charge), Failure> {
+pub(super) async fn read(shared: &Shared, memory: &Budget, body: Body) -> Result<(Bytes, Charge), Failure> {
     let bytes_max = shared.limits.write_bytes_max;
     let expected = body.size_hint().upper().unwrap_or(bytes_max).min(bytes_max);
     let time_max = shared.limits.stall_time_max + Duration::from_secs(expected / RATE_MIN);
     let late = |_| Failure::new(StatusCode::REQUEST_TIMEOUT, "The body of the request came too slowly");
-    tokio::time::timeout(time_max, collect(shared, body, bytes_max)).await.map_err(late)?
+    tokio::time::timeout(time_max, collect(memory, body, bytes_max)).await.map_err(late)?
 }
 
-async fn collect(shared: &Shared, mut body: Body, bytes_max: u64) -> Result<(Bytes, Charge), Failure> {
-    let mut charge = shared.memory.empty_charge();
+async fn collect(memory: &Budget, mut body: Body, bytes_max: u64) -> Result<(Bytes, Charge), Failure> {
+    let mut charge = memory.empty_charge();
     let mut bytes = Vec::new();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         let frame = frame.map_err(|_| Failure::malformed("The body of the request ended too early"))?;

@@ -2,19 +2,18 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hyperslab::vol::Access;
-use hyperslab::vol::model::{ObjectKind, Reference, Token};
+use hyperslab::vol::model::{Budget, ObjectKind, Reference, Token};
 use hyperslab::{Dataset, Error, Group, Kind, ObjectHandle};
 use server::Principal;
 
 use super::ids::{self, DomainIdentifiers};
 use super::request::Request;
 use crate::answer::Failure;
-use crate::call::{Call, Outcome};
+use crate::call::{Call, Deadline, Outcome};
 use crate::containers::OpenContainer;
 use crate::query::Query;
 use crate::run::{self, Shared};
@@ -26,7 +25,9 @@ pub(super) struct HsdsCall<'a> {
     pub(super) who: &'a Principal,
     pub(super) request: &'a Request,
     headers: &'a HeaderMap,
-    is_cancelled: &'a AtomicBool,
+    /// The account of the answer.
+    memory: Budget,
+    deadline: &'a Deadline,
     /// The entity tag of the domain that was read.
     etag: RefCell<Option<String>>,
 }
@@ -45,9 +46,10 @@ impl<'a> HsdsCall<'a> {
         who: &'a Principal,
         request: &'a Request,
         headers: &'a HeaderMap,
-        is_cancelled: &'a AtomicBool,
+        deadline: &'a Deadline,
     ) -> Self {
-        HsdsCall { shared, who, request, headers, is_cancelled, etag: RefCell::default() }
+        let memory = shared.account(who);
+        HsdsCall { shared, who, memory, request, headers, deadline, etag: RefCell::default() }
     }
 
     pub(super) fn query(&self) -> &Query {
@@ -79,8 +81,8 @@ impl<'a> HsdsCall<'a> {
             container: &domain.container,
             query: &self.request.query,
             limits: &self.shared.limits,
-            memory: &self.shared.memory,
-            is_cancelled: self.is_cancelled,
+            memory: &self.memory,
+            deadline: self.deadline,
         }
     }
 

@@ -1,24 +1,48 @@
 //! Selections as HSDS writes them: `[0:2,1:8:3,5,[1,4]]`.
 
 use hyperslab::Selection;
-use hyperslab::vol::model::selection::SetOp;
 use json_text::text::Value;
 
 use crate::answer::Failure;
-use crate::elements::selection::{SelectedDim, SelectedDims};
+use crate::elements::axis::{self, Axis};
+use crate::elements::selection::SelectedDim;
 
 /// Elements of a dataset that a request selects, and the shape that they have in its answer.
 #[derive(Debug)]
 pub(super) struct Selected {
-    pub(super) selection: Selection,
+    pub(super) elements: SelectedElements,
     pub(super) shape: Vec<u64>,
+}
+
+/// Which elements are selected.
+#[derive(Debug)]
+pub(super) enum SelectedElements {
+    /// All combinations of those of each dimension.
+    Axes(Vec<Axis>),
+    /// Coordinates, one after the other.
+    Points(Vec<u64>),
 }
 
 impl Selected {
     /// Returns all elements of an extent.
     pub(super) fn all(dims: &[u64]) -> Self {
-        let is_empty = dims.contains(&0);
-        Selected { selection: if is_empty { Selection::None } else { Selection::All }, shape: dims.to_vec() }
+        let axis = |dim: &u64| Axis::Regular { start: 0, step: 1, count: *dim };
+        Self::of(dims.iter().map(axis).collect())
+    }
+
+    fn of(axes: Vec<Axis>) -> Self {
+        Selected { shape: axes.iter().map(Axis::count).collect(), elements: SelectedElements::Axes(axes) }
+    }
+
+    /// Returns the selection for the library.
+    pub(super) fn to_selection(&self) -> Result<Selection, Failure> {
+        match &self.elements {
+            SelectedElements::Axes(axes) => axis::selection(axes),
+            SelectedElements::Points(coordinates) => {
+                let rank = coordinates.len() / (self.count() as usize).max(1);
+                Ok(Selection::points(rank, coordinates.clone())?)
+            }
+        }
     }
 
     /// Returns the number of elements; `u64::MAX` where it is larger.
@@ -38,28 +62,11 @@ impl Selected {
                 format!("The selection has {} dimensions, and the dataset {}", items.len(), dims.len());
             return Err(Failure::argument(message));
         }
-        let (mut axes, mut lists) = (Vec::new(), Vec::new());
-        for (axis, (item, &dim)) in items.into_iter().zip(dims).enumerate() {
-            match item.strip_prefix('[') {
-                None => axes.push(SelectedDim { is_index: false, ..SelectedDim::parse(item, dim)? }),
-                Some(list) => {
-                    let list = coordinates(list, dim)?;
-                    axes.push(SelectedDim { start: 0, step: 1, count: dim, is_index: false });
-                    lists.push((axis, list));
-                }
-            }
-        }
-        Self::of(axes, &lists, dims)
-    }
-
-    fn of(axes: Vec<SelectedDim>, lists: &[(usize, Vec<u64>)], dims: &[u64]) -> Result<Self, Failure> {
-        let mut shape: Vec<u64> = axes.iter().map(|axis| axis.count).collect();
-        let mut selection = SelectedDims(axes).to_selection()?;
-        for (axis, list) in lists {
-            shape[*axis] = list.len() as u64;
-            selection = selection.combine(SetOp::And, &planes(*axis, list, dims)?, dims)?;
-        }
-        Ok(Selected { selection, shape })
+        let each = items.into_iter().zip(dims).map(|(item, &dim)| match item.strip_prefix('[') {
+            None => SelectedDim::parse(item, dim).map(|selected| Axis::from(&selected)),
+            Some(list) => coordinates(list, dim).map(|list| Axis::list(&list)),
+        });
+        each.collect::<Result<_, _>>().map(Self::of)
     }
 
     /// Returns the elements at these coordinates, in this order.
@@ -73,7 +80,7 @@ impl Selected {
             return Err(Failure::argument("A point is outside of the dataset"));
         }
         let shape = vec![(coordinates.len() / rank) as u64];
-        Ok(Selected { selection: Selection::points(rank, coordinates)?, shape })
+        Ok(Selected { elements: SelectedElements::Points(coordinates), shape })
     }
 
     /// Returns the elements at coordinates that are numbers, or lists of them.
@@ -127,27 +134,14 @@ fn coordinates(list: &str, dim: u64) -> Result<Vec<u64>, Failure> {
     if is_increasing && numbers.last().is_some_and(|last| *last < dim) { Ok(numbers) } else { Err(wrong()) }
 }
 
-/// Returns all elements whose coordinate in one dimension is in a list.
-fn planes(axis: usize, list: &[u64], dims: &[u64]) -> Result<Selection, Failure> {
-    let mut corners = Vec::with_capacity(list.len() * 2 * dims.len());
-    for &at in list {
-        let corner = |of: fn(u64) -> u64| {
-            let dims = dims.iter().enumerate();
-            dims.map(move |(n, &dim)| if n == axis { at } else { of(dim) }).collect::<Vec<_>>()
-        };
-        corners.extend(corner(|_| 0));
-        corners.extend(corner(|dim| dim.saturating_sub(1)));
-    }
-    Ok(Selection::union_of_blocks(dims.len(), &corners)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn shape(text: &str) -> Option<Vec<u64>> {
         Selected::parse(text, &[3, 10]).ok().map(|selected| {
-            assert_eq!(selected.selection.element_count(&[3, 10]).unwrap(), selected.count(), "{text}");
+            let selection = selected.to_selection().ok().unwrap();
+            assert_eq!(selection.element_count(&[3, 10]).unwrap(), selected.count(), "{text}");
             selected.shape
         })
     }

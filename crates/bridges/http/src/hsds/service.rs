@@ -1,7 +1,6 @@
 //! From a request to the function that answers it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
@@ -12,7 +11,7 @@ use super::call::HsdsCall;
 use super::request::Request;
 use super::{acls, attributes, body, creation, datasets, domain, links, objects, values, writes};
 use crate::answer::Failure;
-use crate::call::Outcome;
+use crate::call::{Deadline, Outcome};
 use crate::run::{self, Shared};
 
 /// Answers a request.
@@ -24,14 +23,14 @@ pub(crate) async fn answer(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let (body, charge) = match body::read(&shared, body).await {
+    let (body, charge) = match body::read(&shared, &shared.account(&who), body).await {
         Ok(read) => read,
         Err(failure) => return failure.into_response(),
     };
     let work = shared.clone();
-    run::on_thread(shared, move |is_cancelled| {
+    run::on_thread(shared, move |deadline| {
         let _charge = charge;
-        answer_blocking(&work, &who, (method, &uri, &headers), body, is_cancelled)
+        answer_blocking(&work, &who, (method, &uri, &headers), body, deadline)
     })
     .await
 }
@@ -41,11 +40,11 @@ fn answer_blocking(
     who: &Principal,
     (method, uri, headers): (Method, &Uri, &HeaderMap),
     body: Bytes,
-    is_cancelled: &AtomicBool,
+    deadline: &Deadline,
 ) -> Response {
     match Request::new(method, uri, headers, body) {
         Ok(request) => {
-            let call = HsdsCall::new(shared, who, &request, headers, is_cancelled);
+            let call = HsdsCall::new(shared, who, &request, headers, deadline);
             call.finish(dispatch(&call))
         }
         Err(failure) => failure.into_response(),

@@ -1,20 +1,21 @@
 //! `GET` and `POST /datasets/ID/value`: selected elements.
 
 use hyperslab::vol::Access;
-use hyperslab::vol::model::Dataspace;
 use hyperslab::vol::model::datatype::Compound;
+use hyperslab::vol::model::{Dataspace, Heap};
 use hyperslab::{Dataset, Datatype};
 use json_text::text::Value;
 
 use super::call::{Domain, HsdsCall};
 use super::form::{Encoding, Form};
 use super::request::BYTES;
-use super::select::Selected;
+use super::select::{Selected, SelectedElements};
 use crate::answer::{Answer, Failure};
-use crate::call::Outcome;
+use crate::call::{Call, Outcome};
 use crate::elements::json_text::JsonText;
 use crate::elements::nesting::{Nesting, write_empty};
-use crate::elements::strips::read_strips;
+use crate::elements::points::PointReading;
+use crate::elements::strips::Reading;
 
 /// An element of JSON takes one byte at least, and what parts it from the next one.
 const ELEMENT_TEXT_BYTES: u64 = 2;
@@ -100,14 +101,11 @@ fn bytes(
     let reading = call.reading(domain);
     let mut charge = reading.charge(selected.count().saturating_mul(u64::from(form.memory.size())))?;
     if form.is_plain() {
-        let elements = match selected.count() {
-            0 => Vec::new(),
-            _ => dataset.read_bytes(&selected.selection, &form.memory, &mut Default::default())?,
-        };
+        let elements = packed(&reading, dataset, selected, &form.memory)?;
         return Ok(Answer::new(BYTES, elements).charged(charge));
     }
     let mut out = Vec::new();
-    read_strips(&reading, dataset, &selected.selection, &form.memory, |elements, heap| {
+    in_order(&reading, dataset, selected, &form.memory, |elements, heap| {
         for element in elements.chunks_exact(form.size()) {
             form.write_bytes(domain, element, heap, &mut out)?;
         }
@@ -118,6 +116,53 @@ fn bytes(
         Ok(())
     })?;
     Ok(Answer::new(BYTES, out).charged(charge))
+}
+
+/// Refuses a selection whose chunks are too many bytes: also to write a part of a chunk, the whole is decoded.
+pub(super) fn check_work(call: &Call<'_>, dataset: &Dataset, selected: &Selected) -> Result<(), Failure> {
+    let memory = &dataset.dataset_info().datatype;
+    match &selected.elements {
+        SelectedElements::Axes(axes) => Reading::new(call, dataset, axes.clone(), memory).check_work(),
+        SelectedElements::Points(coordinates) => {
+            PointReading { call, dataset, coordinates, memory }.check_work()
+        }
+    }
+}
+
+/// Returns elements without values of variable length.
+fn packed(
+    call: &Call<'_>,
+    dataset: &Dataset,
+    selected: &Selected,
+    memory: &Datatype,
+) -> Result<Vec<u8>, Failure> {
+    let mut heap = Heap::new();
+    match &selected.elements {
+        SelectedElements::Axes(axes) => Reading::new(call, dataset, axes.clone(), memory).packed(&mut heap),
+        SelectedElements::Points(coordinates) => {
+            PointReading { call, dataset, coordinates, memory }.packed(&mut heap)
+        }
+    }
+}
+
+/// Calls `take` with elements and the heap of their values, in the order in which they are selected.
+fn in_order(
+    call: &Call<'_>,
+    dataset: &Dataset,
+    selected: &Selected,
+    memory: &Datatype,
+    mut take: impl FnMut(&[u8], &Heap) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    match &selected.elements {
+        SelectedElements::Axes(axes) => Reading::new(call, dataset, axes.clone(), memory).in_order(take),
+        SelectedElements::Points(coordinates) => {
+            let _charge = call.charge(selected.count().saturating_mul(u64::from(memory.size())))?;
+            let mut heap = Heap::new();
+            heap.charge_to(&dataset.container().budget())?;
+            let elements = PointReading { call, dataset, coordinates, memory }.packed(&mut heap)?;
+            take(&elements, &heap)
+        }
+    }
 }
 
 fn json(
@@ -136,7 +181,7 @@ fn json(
         write_empty(&selected.shape, &mut out)?;
     }
     let mut nesting = Nesting::new(&selected.shape);
-    read_strips(&reading, dataset, &selected.selection, &form.memory, |elements, heap| {
+    in_order(&reading, dataset, selected, &form.memory, |elements, heap| {
         form.write_json_all(domain, elements, heap, &mut nesting, &mut out)
     })?;
     out.push(b",\"hrefs\":[]}")?;

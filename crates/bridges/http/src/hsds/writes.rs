@@ -11,7 +11,7 @@ use serde_json::json;
 use super::call::{Domain, HsdsCall};
 use super::form::{Encoding, Form, JsonReader};
 use super::select::Selected;
-use super::values::{of_body, of_text, with_fields};
+use super::values::{check_work, of_body, of_text, with_fields};
 use crate::answer::{Answer, Failure};
 use crate::call::Outcome;
 
@@ -27,6 +27,7 @@ pub(super) fn put(call: &HsdsCall<'_>, id: &str) -> Outcome {
     match call.request.has_bytes {
         true => {
             let selected = of_text(call.query().get("select"), info.space.dims())?;
+            check_work(&call.reading(&domain), &dataset, &selected)?;
             write_bytes(call, &domain, &dataset, &selected, &datatype, &call.request.body)?;
         }
         false => call.request.json(|body| {
@@ -34,6 +35,7 @@ pub(super) fn put(call: &HsdsCall<'_>, id: &str) -> Outcome {
                 None => of_body(body, info.space.dims())?,
                 select => of_text(select, info.space.dims())?,
             };
+            check_work(&call.reading(&domain), &dataset, &selected)?;
             write_body(call, &domain, &dataset, &selected, &datatype, body)
         })?,
     }
@@ -78,7 +80,7 @@ fn write_bytes(
         if body.len() as u64 != selected.count().saturating_mul(form.size() as u64) {
             return Err(wrong(body.len()));
         }
-        return Ok(dataset.write_bytes(&selected.selection, &form.memory, body, &mut Heap::new())?);
+        return Ok(dataset.write_bytes(&selected.to_selection()?, &form.memory, body, &mut Heap::new())?);
     }
     // Each element takes four bytes of the body at least.
     if selected.count() > body.len() as u64 / 4 {
@@ -92,7 +94,7 @@ fn write_bytes(
     if !left.is_empty() {
         return Err(wrong(body.len()));
     }
-    Ok(dataset.write_bytes(&selected.selection, &form.memory, &elements, &mut heap)?)
+    Ok(dataset.write_bytes(&selected.to_selection()?, &form.memory, &elements, &mut heap)?)
 }
 
 /// Writes elements that came as JSON.
@@ -111,5 +113,5 @@ pub(super) fn write_json(
     if elements.is_empty() {
         return Ok(());
     }
-    Ok(dataset.write_bytes(&selected.selection, &form.memory, &elements, &mut reader.heap)?)
+    Ok(dataset.write_bytes(&selected.to_selection()?, &form.memory, &elements, &mut reader.heap)?)
 }

@@ -112,19 +112,6 @@ fn histograms_count_what_is_special() {
 }
 
 #[test]
-fn large_datasets_are_sampled() {
-    let folder = TempDir::new().unwrap();
-    make(&folder).unwrap();
-    let mut config = serving::folder(folder.path());
-    config.limits.elements_max = 1000;
-    let server = Server::start(&config).unwrap();
-    let histogram = ask(server.address(), "/api/histogram", "/line", "");
-    assert_eq!((&histogram["count"], &histogram["sampled"]), (&json!(1000), &json!(true)));
-    let response = get(server.address(), "/api/sample?file=a.h5&path=/line&points=10&how=minmax");
-    assert_eq!((response.header("x-how"), response.f64s().len()), (Some("stride"), 10));
-}
-
-#[test]
 fn properties_say_how_a_dataset_is_stored() {
     let (_folder, server) = served();
     let properties = ask(server.address(), "/api/properties", "/run/grid", "");
@@ -179,4 +166,29 @@ fn the_document_has_every_route() {
         assert!(described.contains_key(path), "{path}");
     }
     assert_eq!(described.len(), hyperslab_http::route_paths().count());
+}
+
+#[test]
+fn dimensions_have_the_names_of_their_scales() {
+    let folder = TempDir::new().unwrap();
+    let file = File::create(folder.path().join("a.h5")).unwrap();
+    let run = file.create_group("run").unwrap();
+    let scale = |group: &hyperslab::Group, path: &str, name: Option<&str>| {
+        let scale = group.new_dataset_builder().with_data(&[1.0f64, 2.0]).create(path).unwrap();
+        scale.make_scale(name).unwrap();
+        scale
+    };
+    let time = scale(file.as_group(), "time", Some("time"));
+    let nothing = "This is a netCDF dimension but not a netCDF variable.         2";
+    let (level, station) = (scale(file.as_group(), "level", Some(nothing)), scale(&run, "station", None));
+    let wind = run.new_dataset::<f32>().shape((2, 2, 2, 2, 2)).create("wind").unwrap();
+    for (dimension, scale) in [time, level, station].iter().enumerate() {
+        wind.attach_scale(dimension, scale).unwrap();
+    }
+    wind.set_label(2, "place").unwrap();
+    file.close().unwrap();
+    let server = serving::start(folder.path());
+    let names = |path: &str| ask(server.address(), "/api/properties", path, "")["dimensions"].clone();
+    assert_eq!(names("/run/wind"), json!(["time", "level", "place", null, null]));
+    assert_eq!((names("/time"), names("/run/station")), (json!(["time"]), json!(["station"])));
 }

@@ -3,7 +3,11 @@
 mod answers;
 mod attacks;
 mod client;
+mod decoded;
 mod grove;
 mod hsds;
 mod hsds_attacks;
+mod overviews;
 mod serving;
+mod shares;
+mod work;
