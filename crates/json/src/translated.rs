@@ -9,7 +9,7 @@ use model::{Limits, Link, LinkTarget, ObjectKind, Reference, ReferenceTarget, Re
 use system::sync::{RwLock, RwLockWriteGuard};
 use vol::*;
 
-use crate::ids::{Ids, Named};
+use crate::ids::{Ids, ObjectNames};
 use crate::values::Objects;
 
 /// The state that all handles of one container share.
@@ -134,7 +134,7 @@ impl Translated {
 
     /// Returns what objects are called in text.
     pub fn objects(&self) -> impl Objects + '_ {
-        Named { ids: &self.shared.ids, container: self }
+        ObjectNames { ids: &self.shared.ids, container: self }
     }
 
     fn down(&self, token: Token) -> Result<Token> {

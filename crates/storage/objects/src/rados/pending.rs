@@ -183,13 +183,13 @@ impl Akey {
 }
 
 /// The akeys that an update names.
-pub(super) struct Named<'a, 'b> {
+pub(super) struct UpdatedAkeys<'a, 'b> {
     pub(super) akeys: BTreeMap<&'a [u8], Akey>,
     /// Compares a single value that is far.
     pub(super) far_equals: &'b dyn Fn(&Value, &[u8]) -> Result<bool>,
 }
 
-impl Before for Named<'_, '_> {
+impl Before for UpdatedAkeys<'_, '_> {
     fn shape(&self, akey: &[u8]) -> Result<Option<Shape>> {
         Ok(self.akeys.get(akey).and_then(|akey| akey.value.as_ref()).map(Value::shape))
     }

@@ -336,7 +336,7 @@ impl Dumper<'_> {
         Err(Error::limit("follow external links").with("file", file))
     }
 
-    fn place_of(&mut self, opened: crate::open::Opened) -> Result<usize> {
+    fn place_of(&mut self, opened: crate::open::OpenContainer) -> Result<usize> {
         let identity = opened.identity();
         if let Some(place) = self.files.iter().position(|f| f.opened.identity() == identity) {
             return Ok(place);

@@ -6,7 +6,7 @@ use hyperslab::vol::model::text::to_bytes;
 use hyperslab::vol::{Lookup, OpLookup, path};
 use hyperslab::{Error, Index, LinkTarget, ObjectKind, Order, Result, Token};
 
-use super::options::Wanted;
+use super::options::WantedObject;
 use super::tables::{Sorting, walk};
 use super::{Dumper, attributes::list_attributes};
 use crate::h5::subset::Subset;
@@ -17,14 +17,14 @@ const TRAVERSALS_MAX: u32 = 16;
 
 impl Dumper<'_> {
     /// Prints what one option names.
-    pub(crate) fn wanted(&mut self, wanted: &Wanted) -> Result<()> {
+    pub(crate) fn wanted(&mut self, wanted: &WantedObject) -> Result<()> {
         match wanted {
-            Wanted::Attribute(name) => self.wanted_attribute(name),
-            Wanted::Dataset(name, subset) => self.wanted_dataset(name, subset.as_ref()),
-            Wanted::Group(name) => self.wanted_group(name),
-            Wanted::Link(name) => self.wanted_link(name),
-            Wanted::Datatype(name) => self.wanted_datatype(name),
-            Wanted::Anything(name) => self.wanted_anything(name),
+            WantedObject::Attribute(name) => self.wanted_attribute(name),
+            WantedObject::Dataset(name, subset) => self.wanted_dataset(name, subset.as_ref()),
+            WantedObject::Group(name) => self.wanted_group(name),
+            WantedObject::Link(name) => self.wanted_link(name),
+            WantedObject::Datatype(name) => self.wanted_datatype(name),
+            WantedObject::Anything(name) => self.wanted_anything(name),
         }
     }
 
@@ -199,21 +199,21 @@ impl Dumper<'_> {
         walk(&*container, self.sorting(), &mut |step| {
             let Some((kind, token)) = step.object else {
                 if is_at(step.path, &absolute) {
-                    found.push(Wanted::Link(name.to_owned()));
+                    found.push(WantedObject::Link(name.to_owned()));
                 }
                 return Ok(());
             };
             if !step.again {
                 let listed = list_attributes(&*container, token, sorting).unwrap_or_default();
                 if listed.iter().any(|a| a.name == attribute) {
-                    found.push(Wanted::Attribute(attribute_path(&step.path.to_string(), name)));
+                    found.push(WantedObject::Attribute(attribute_path(&step.path.to_string(), name)));
                 }
             }
             if is_at(step.path, name) {
                 found.push(match kind {
-                    ObjectKind::Group => Wanted::Group(step.path.to_string()),
-                    ObjectKind::Datatype => Wanted::Datatype(step.path.to_string()),
-                    _ => Wanted::Dataset(step.path.to_string(), None),
+                    ObjectKind::Group => WantedObject::Group(step.path.to_string()),
+                    ObjectKind::Datatype => WantedObject::Datatype(step.path.to_string()),
+                    _ => WantedObject::Dataset(step.path.to_string(), None),
                 });
             }
             Ok(())
