@@ -143,7 +143,7 @@ impl Group {
         if self.is_in_place() { self.replica.end_write() } else { Ok(()) }
     }
 
-    /// An error where this rank can do nothing any more.
+    /// Returns an error if this rank can take part no more.
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_closed.load(Ordering::Acquire) {
             return Err(Error::invalid("use container").with("problem", "it is closed"));
@@ -164,7 +164,7 @@ impl Group {
         self.begin_with(call, hash, ready, Wishes::default()).map(|(handed, _)| handed)
     }
 
-    /// As [`begin`](Group::begin); also what any rank wishes.
+    /// Agrees on a call as [`begin`](Group::begin) does, and returns what any rank wishes, too.
     pub(crate) fn begin_with(
         &self,
         call: Call,

@@ -85,7 +85,7 @@ fn info(map: &ObjectHandle) -> Fallible<MapInfo> {
     Ok(map.container().map_info(map.token)?)
 }
 
-/// An element that a program passes: in the library's memory datatype, with its heap.
+/// Converts an element that a program passes to the library's memory datatype, with its heap.
 fn element(
     datatype: &Datatype,
     value: *const c_void,

@@ -156,7 +156,8 @@ impl Communicator {
         wait(pending, self.wait_max, &self.peers)
     }
 
-    /// Bytes that one message of a round has at most: what all ranks send together is counted in 31 bits, too.
+    /// Returns the bytes that one message of a round has at most: what all ranks send together is counted in 31 bits,
+    /// too.
     fn round_bytes(&self) -> usize {
         (MESSAGE_BYTES_MAX / self.size).max(1)
     }
@@ -182,7 +183,7 @@ impl Communicator {
         Ok(())
     }
 
-    /// Every member sends its bytes to all, one after another: together they are too many.
+    /// Sends the bytes of every member to all, one after another, because together they are too many.
     fn gather_in_turn(&self, bytes: &[u8], lengths: &[u64]) -> Result<Vec<Vec<u8>>> {
         let mut all: Vec<Vec<u8>> = lengths.iter().map(|len| vec![0; *len as usize]).collect();
         all[self.rank].copy_from_slice(bytes);

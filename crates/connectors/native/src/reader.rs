@@ -311,7 +311,7 @@ impl Reader {
         Ok(encoded)
     }
 
-    /// An object changed: what was decoded of it is out of date.
+    /// Forgets an object that changed, and everything that was decoded of it.
     pub(crate) fn forget(&self, at: Address) {
         self.log.note(CacheEvent::Dirty(at));
         self.remove(at);
@@ -338,7 +338,7 @@ impl Reader {
         self.chunks.forget_all();
     }
 
-    /// A collection changed.
+    /// Forgets a collection that changed.
     pub(crate) fn forget_collection(&self, at: Address) {
         self.collections.remove(at);
     }

@@ -27,7 +27,7 @@ pub(crate) struct Attribute {
     pub(crate) data: Vec<u8>,
 }
 
-/// Creation properties that every object has.
+/// Returns the creation properties that every object has.
 pub(crate) fn object_create(header: &Header) -> ObjectCreate {
     let prefix = &header.prefix;
     let tracked_times =

@@ -19,7 +19,7 @@ const WAITING_BYTES_MAX: usize = 64 << 20;
 /// The values of akeys in the cluster.
 pub(super) type Bases<'a> = HashMap<AkeyPath<'a>, Option<Vec<u8>>>;
 
-/// Akeys that an update looks at: a value that is replaced whole, without a condition, need not be known.
+/// Returns the akeys that an update looks at: a value that is replaced whole, without a condition, need not be known.
 fn looked_at<'a>(update: &Update<'a>) -> impl Iterator<Item = &'a [u8]> {
     let parts = |change: &&Change<'_>| matches!(change, Change::Records { .. } | Change::PunchRecords { .. });
     let changes = update.changes.iter().filter(parts).map(Change::akey);
@@ -34,7 +34,7 @@ fn named<'a>(update: &Update<'a>) -> impl Iterator<Item = &'a [u8]> {
     changes.chain(update.conditions.iter().map(Condition::akey))
 }
 
-/// Akeys that must not be there.
+/// Returns the akeys that must not be there.
 fn must_be_absent<'a>(update: &Update<'a>) -> impl Iterator<Item = AkeyPath<'a>> {
     let (object, dkey) = (update.object, update.dkey);
     update.conditions.iter().filter_map(move |condition| match condition {

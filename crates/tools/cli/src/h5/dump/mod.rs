@@ -264,7 +264,7 @@ impl<'o> Dumper<'o> {
         self.piece(state, text)
     }
 
-    /// `WORD "name" {`
+    /// Prints `WORD "name" {`.
     fn head(&mut self, state: &mut LineState, word: &str, name: &[u8]) -> Result<()> {
         self.line(state, &[word.as_bytes(), b" \"", name, b"\" {"].concat())
     }

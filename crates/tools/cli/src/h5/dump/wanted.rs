@@ -94,7 +94,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// A dataset that was printed under another name.
+    /// Prints a dataset that was printed under another name.
     pub(crate) fn wanted_hard_link(&mut self, name: &str, found: &str) -> Result<()> {
         let indent = "   ".repeat(self.indent);
         let head = [b"\n", indent.as_bytes(), b"DATASET \"", &to_bytes(name)[..], b"\" {\n"].concat();
@@ -117,7 +117,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// The block of an object that is not there.
+    /// Prints the block of an object that does not exist.
     fn missing(&mut self, word: &str, what: &str, name: &str) -> Result<()> {
         self.fail(&format!("unable to open {what} \"{name}\""));
         hint(&*self.container(), name);
@@ -189,7 +189,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// Every attribute, object or link that the name fits.
+    /// Prints every attribute, object or link that the name fits.
     fn wanted_anything(&mut self, name: &str) -> Result<()> {
         let mut found = Vec::new();
         let container = self.container();
