@@ -66,14 +66,14 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    /// Returns the rank's own number in the header; the lowest bit says that it keeps bytes for the leader.
+    /// Returns the rank's own number in the header; the lowest bit says that it buffers bytes for the leader.
     fn number(self, keeps: bool) -> u64 {
         let flags = [keeps, self.space, self.more, self.links];
         let flags = flags.iter().enumerate().fold(0, |number, (bit, flag)| number | u64::from(*flag) << bit);
         flags | self.rounds << 4
     }
 
-    /// Returns what any rank wishes, and whether any keeps bytes.
+    /// Returns what any rank wishes, and whether any buffers bytes.
     fn of_all(numbers: &[u64]) -> (Wishes, bool) {
         let any = numbers.iter().fold(0, |any, number| any | number);
         let rounds = numbers.iter().map(|number| number >> 4).max().unwrap_or(0);

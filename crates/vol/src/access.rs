@@ -219,7 +219,7 @@ pub struct FileAccess {
     /// One process writes while others read (SWMR): the writer changes elements and extents only, and readers see
     /// them after a refresh.
     pub swmr: bool,
-    /// Bytes of elements that may wait for a flush, over all datasets, where a connector keeps them; `None` is its default.
+    /// Bytes of elements that may wait for a flush, over all datasets, where a connector buffers them; `None` is its default.
     pub write_buffer_bytes: Option<u64>,
     /// The behaviour when the buffer is full.
     pub write_buffer_full: WhenFull,

@@ -25,7 +25,7 @@ use crate::listing::{Data, check_answer};
 use crate::memory::{self, Allocator};
 use crate::{h5p, ids, paths};
 
-/// What an open map keeps.
+/// The state of an open map.
 #[derive(Debug, Default)]
 pub struct MapState {
     /// The access properties that it was opened with.

@@ -34,7 +34,7 @@ pub const NAME: &str = "log";
 /// Bytes of elements that may wait, unless the caller says otherwise.
 const BUFFER_BYTES_MAX: u64 = 256 << 20;
 
-/// Keeps containers as HDF5 files with logs in them. Clones know the same open ones.
+/// Stores containers as HDF5 files with logs in them. Clones share the open ones.
 #[derive(Clone)]
 pub struct LogConnector {
     inner: Arc<dyn Connector>,

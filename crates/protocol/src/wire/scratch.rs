@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-/// Buffers that are kept: calls nest as deep as layers do.
+/// Buffers that a thread has for later calls: calls nest as deep as layers do.
 const SPARE_MAX: usize = 8;
 
 /// Larger ones are given back to the system.

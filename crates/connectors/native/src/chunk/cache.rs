@@ -87,7 +87,7 @@ impl ChunkCache {
         found
     }
 
-    /// Keeps a chunk, unless it alone would fill half of the budget.
+    /// Adds a chunk, unless it alone would fill half of the budget.
     pub(crate) fn put(&self, dataset: Address, chunk: Address, bytes: &Arc<Vec<u8>>) {
         let budget = self.budget(dataset);
         if budget.has_space(bytes.len() as u64) {

@@ -44,7 +44,7 @@ struct Reading<'a> {
     points: Option<PointIndex>,
     /// First and last coordinates of what is selected.
     bounds: (Vec<u64>, Vec<u64>),
-    /// Chunks that are wanted whole are kept too: so little is read that it may be read again.
+    /// Chunks that are wanted whole are cached too: so little is read that it may be read again.
     keeps_whole: bool,
 }
 

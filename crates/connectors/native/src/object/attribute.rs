@@ -130,7 +130,7 @@ pub(crate) fn count(file: &Reader, header: &Header) -> Result<u64> {
     }
 }
 
-/// Returns all attributes, in whatever order they are kept.
+/// Returns all attributes, in the order of their storage.
 pub(crate) fn all(file: &Reader, header: &Header) -> Result<Entries<Attribute>> {
     match dense(file, header)? {
         Some((heap, tree)) => all_dense(file, heap, tree, tracks_order(header)),

@@ -24,7 +24,7 @@ use crate::object::{btree2, fractal_heap};
 use crate::pages::Block;
 use crate::reader::Reader;
 
-/// How a group keeps its links.
+/// How a group stores its links.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Style {
     Old(SymbolTable),
@@ -54,7 +54,7 @@ pub(crate) fn find(file: &Reader, header: &Header, name: &str) -> Result<Option<
     }
 }
 
-/// Returns all links, in whatever order they are kept.
+/// Returns all links, in the order of their storage.
 pub(crate) fn links(file: &Reader, header: &Header) -> Result<Entries<Link>> {
     match style(file, header)? {
         Style::New(LinkInfo { heap: None, .. } | LinkInfo { name_tree: None, .. }) => {

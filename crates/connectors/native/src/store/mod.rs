@@ -67,7 +67,7 @@ pub(crate) struct StoreParts {
     pub(crate) writable: bool,
     /// Another program writes meanwhile.
     pub(crate) live: bool,
-    /// Bytes of raw metadata that may be kept.
+    /// Bytes of raw metadata that may be cached.
     pub(crate) cache_bytes: u64,
     /// No lock keeps other writers out.
     pub(crate) is_unlocked: bool,
@@ -188,7 +188,7 @@ impl Store {
         self.verified.set_weight_max(bytes / 2);
     }
 
-    /// Returns the bytes and the number of the blocks that are kept.
+    /// Returns the bytes and the number of the blocks that are cached.
     pub(crate) fn cached(&self) -> (u64, usize) {
         let (page_bytes, pages) = self.shared.pages.kept();
         let bytes = page_bytes + self.blocks.weight() + self.verified.weight();

@@ -18,7 +18,7 @@ use crate::reader::Reader;
 const USE_BYTES: u64 = 256;
 /// An object is in use if fewer uses of any object than this were since.
 const USES_IN_USE: u64 = 64;
-/// New objects that are kept in memory in any case.
+/// New objects that stay in memory in any case.
 const RECENT_MAX: usize = 256;
 /// Those that are larger stay until memory is needed.
 const RECENT_BYTES_MAX: u64 = 8 << 10;
