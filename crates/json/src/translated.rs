@@ -18,7 +18,7 @@ pub struct Shared {
     /// The IDs of objects.
     pub ids: RwLock<Ids>,
     changes: AtomicU64,
-    /// Held by who changes objects, and alone by who needs them to hold still.
+    /// Held shared by callers that change objects, and exclusively by one that needs a consistent snapshot.
     gate: RwLock<()>,
 }
 

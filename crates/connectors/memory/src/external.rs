@@ -83,7 +83,7 @@ impl ExternalFiles<'_> {
     }
 }
 
-/// One transfer with external data: the files, who asks, and the dataset.
+/// One transfer with external data: the files, the caller's access, and the dataset.
 pub(crate) struct Transfer<'a> {
     pub(crate) files: &'a [ExternalFile],
     pub(crate) info: &'a DatasetInfo,

@@ -228,7 +228,7 @@ impl Dir {
         Ok((Dir::open(parent.unwrap_or(Path::new(".")))?, PathBuf::from(name)))
     }
 
-    /// Returns a path that leads to this very directory as long as it is open, whatever is put in its place: for those who know paths
+    /// Returns a path that leads to this very directory as long as it is open, whatever is put in its place: for code that takes paths
     /// only. Where the system has none, the path by which it was opened.
     pub fn pinned(&self) -> PathBuf {
         self.handle.pinned().filter(|path| path.exists()).unwrap_or_else(|| self.path.clone())
