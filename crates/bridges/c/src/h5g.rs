@@ -125,7 +125,7 @@ fn group(id: hid_t) -> Fallible<FoundObject> {
     }
 }
 
-/// Returns the info of an object, as version 1.6 counted.
+/// Returns the kind of an object, as version 1.6 numbered it.
 fn kind_of(found: &FoundObject) -> Fallible<c_int> {
     Ok(match found.kind()? {
         ObjectKind::Group => kind::GROUP,

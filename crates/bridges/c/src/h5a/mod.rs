@@ -162,7 +162,7 @@ fn create(
     Ok(register(attribute))
 }
 
-/// Returns what an attribute is that was created, but for its place in the order of creation.
+/// Returns the info of an attribute that was just created, without its position in the order of creation.
 fn info_of_new(op: OpAttributeCreate) -> AttributeInfo {
     let OpAttributeCreate { name, charset, datatype, committed, space, .. } = op;
     AttributeInfo { name, charset, creation_order: None, datatype, committed, space }
