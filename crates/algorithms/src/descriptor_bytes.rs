@@ -38,7 +38,7 @@ pub(crate) fn join_descriptor(out: &mut [u8], descriptor: VarLenDescriptor, id: 
     Ok(())
 }
 
-/// A descriptor of a value whose identity in the container is `id`.
+/// Stores a descriptor of a value whose identity in the container is `id`.
 pub(crate) fn store_descriptor(descriptor: VarLenDescriptor, id: &[u8], element: &mut [u8]) -> Result<()> {
     let is_none = descriptor.count == 0 && is_null(id);
     if is_none { VarLenDescriptor::default() } else { descriptor }.store(element)

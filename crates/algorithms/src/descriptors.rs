@@ -46,7 +46,7 @@ pub(crate) struct DescriptorPlan<'t> {
 }
 
 impl<'t> DescriptorPlan<'t> {
-    /// For elements of `file` type, whose memory datatype is `memory`.
+    /// Returns the plan for elements of `file` type, whose memory datatype is `memory`.
     pub(crate) fn new(file: &'t Datatype, memory: &'t Datatype) -> Self {
         let mut plan = DescriptorPlan {
             file_bytes: file.size() as usize,
@@ -104,7 +104,7 @@ impl<'t> DescriptorPlan<'t> {
         }
     }
 
-    /// File datatype to memory datatype: fetches what the descriptors stand for into `heap`.
+    /// Converts elements from the file datatype to the memory datatype: fetches the values of descriptors into `heap`.
     pub(crate) fn detach(&self, container: &dyn Container, file: &[u8], heap: &mut Heap) -> Result<Vec<u8>> {
         let count = file.len() / self.file_bytes;
         let mut memory = vec![0; count * self.memory_bytes];
@@ -176,7 +176,7 @@ impl<'t> DescriptorPlan<'t> {
         Ok(())
     }
 
-    /// Memory datatype to file datatype: stores what the descriptors stand for.
+    /// Converts elements from the memory datatype to the file datatype: stores the values of descriptors.
     pub(crate) fn attach(&self, container: &dyn Container, memory: &[u8], heap: &Heap) -> Result<Vec<u8>> {
         let count = memory.len() / self.memory_bytes;
         let mut file = vec![0; count * self.file_bytes];
@@ -335,7 +335,7 @@ impl<'t> DescriptorField<'t> {
     }
 }
 
-/// Descriptors of values that lie one after another from `offset` on.
+/// Stores descriptors of values that lie one after another from `offset` on.
 fn store_joined(
     descriptors: &[StoredDescriptor<'_>],
     mut offset: u64,

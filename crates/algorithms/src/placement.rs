@@ -1,4 +1,4 @@
-//! Elements that are read and written in the file they lie in, past the container: who asks, and who answers, must mean the
+//! Elements that are read and written in the file they lie in, past the container: the caller and the container must mean the
 //! same chunks.
 
 use model::selection::PointIndex;

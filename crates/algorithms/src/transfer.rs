@@ -135,7 +135,7 @@ impl Elements<'_> {
         })
     }
 
-    /// Numbers and what is made of them: every worker reads and converts strips of its own.
+    /// Reads numbers and types of numbers. Every worker reads and converts strips of its own.
     fn read_plain(&self, plan: &Plan, into: &mut [u8]) -> Result<()> {
         let layout = self.strip_layout(plan)?;
         let bytes = into.len();
@@ -146,7 +146,7 @@ impl Elements<'_> {
         })
     }
 
-    /// The elements of a strip, in the file datatype.
+    /// Reads the elements of a strip, in the file datatype.
     fn fetch(&self, strip: &Selection, count: usize, raw: &mut Vec<u8>) -> Result<()> {
         raw.resize(count * self.file_type.size() as usize, 0);
         let read = OpRead { dataset: self.dataset, selection: strip, into: raw };
@@ -197,7 +197,7 @@ impl Elements<'_> {
         Ok(())
     }
 
-    /// Numbers and what is made of them: strips are converted ahead while others are written, in order.
+    /// Writes numbers and types of numbers. Strips are converted ahead while others are written, in order.
     fn write_plain(&self, plan: &Plan, from: &[u8]) -> Result<()> {
         let layout = self.strip_layout(plan)?;
         let pieces = self.aligned_pieces(&layout, plan.from_bytes(), from)?;

@@ -14,7 +14,7 @@ pub fn threads(amount: u64, least: u64) -> usize {
     if amount < least { 1 } else { system::thread::available_parallelism().map_or(1, NonZero::get) }
 }
 
-/// Whatever a thread that panicked left: the panic goes on when the threads are joined.
+/// Locks a mutex, even if a thread panicked while it held the lock: the panic goes on when the threads are joined.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock()
 }

@@ -40,7 +40,7 @@ impl Reduce {
 
 /// A group of processes, or of what stands for them.
 pub trait Comm: Send + Sync {
-    /// Which member this is, from 0.
+    /// Returns the number of this member, from 0.
     fn rank(&self) -> usize;
 
     /// Returns how many members there are.
@@ -67,7 +67,7 @@ pub trait Comm: Send + Sync {
         all.iter().map(|sent| part(sent, self.rank(), self.size()).map(<[u8]>::to_vec)).collect()
     }
 
-    /// The bytes of member `root`, for everyone.
+    /// Sends the bytes of member `root` to all members.
     fn bcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
         let own = if self.rank() == root { bytes.as_slice() } else { &[] };
         let found = self.allgather(own)?.into_iter().nth(root);

@@ -226,7 +226,7 @@ fn expand_enum(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
     })
 }
 
-/// The name a field or variant has in files.
+/// Returns the name a field or variant has in files.
 fn stored_name(mut name: String, attributes: &[Attribute]) -> Result<String> {
     for attribute in attributes.iter().filter(|a| a.path().is_ident("hdf5")) {
         attribute.parse_nested_meta(|meta| {

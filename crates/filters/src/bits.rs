@@ -15,7 +15,7 @@ impl<'a> BitReader<'a> {
         Self { bytes, position: 0 }
     }
 
-    /// Bits not read yet.
+    /// Returns the number of bits that were not read yet.
     pub(crate) fn left(&self) -> usize {
         self.bytes.len().saturating_mul(8).saturating_sub(self.position)
     }
@@ -34,7 +34,7 @@ impl<'a> BitReader<'a> {
         value
     }
 
-    /// At least 57 of the next bits, left-aligned.
+    /// Returns at least 57 of the next bits, left-aligned.
     pub(crate) fn peek(&self) -> u64 {
         let start = self.position / 8;
         let word = match self.bytes.get(start..start + 8) {

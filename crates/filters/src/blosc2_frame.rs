@@ -61,7 +61,7 @@ impl<'a> Frame<'a> {
         Ok(frame)
     }
 
-    /// Content of the metalayer called `name`.
+    /// Returns the content of the metalayer called `name`.
     pub(crate) fn metalayer(&self, name: &[u8]) -> Option<&'a [u8]> {
         let header = self.bytes.get(..self.header_bytes)?;
         let mut input = Input::new(self.at, header.get(METALAYERS_AT..)?);
@@ -237,7 +237,7 @@ fn frame_header(settings: &Settings, sizes: &Sizes) -> Vec<u8> {
     out
 }
 
-/// Filter codes and their meta bytes: the last of six slots is used.
+/// Returns the filter codes and their meta bytes: the last of six slots is used.
 fn pipeline(settings: &Settings) -> [u8; 18] {
     let mut out = [0; 18];
     out[0] = 0xd8;

@@ -47,7 +47,7 @@ impl Layout {
         self.block.iter().fold(self.type_bytes, |bytes, dim| bytes.saturating_mul(*dim))
     }
 
-    /// Blocks along each dimension; the last may reach past the array.
+    /// Returns the number of blocks along each dimension. The last may reach past the array.
     fn grid(&self) -> Vec<u64> {
         self.shape.iter().zip(&self.block).map(|(dim, block)| dim.div_ceil(*block)).collect()
     }
@@ -123,7 +123,7 @@ fn dimensions(
     (0..rank).map(|_| number(input)).collect()
 }
 
-/// The next index, last dimension fastest; wraps to zero at the end.
+/// Advances to the next index, last dimension fastest. After the last one it is zero.
 fn advance(index: &mut [u64], extent: &[u64]) {
     for (value, end) in index.iter_mut().zip(extent).rev() {
         *value += 1;

@@ -15,7 +15,7 @@ pub(crate) enum Codec {
 }
 
 impl Codec {
-    /// From the codec number of the client values.
+    /// Returns the codec with a number of the client values.
     pub(crate) fn from_value(at: Origin, value: u32) -> Result<Self, Error> {
         match value {
             0 => Ok(Self::BloscLz),
@@ -28,7 +28,7 @@ impl Codec {
         }
     }
 
-    /// From the upper three bits of a chunk's flags.
+    /// Returns the codec in the upper three bits of a chunk's flags.
     pub(crate) fn from_format(at: Origin, format: u8, user_codec: u8) -> Result<Self, Error> {
         match format {
             0 => Ok(Self::BloscLz),

@@ -84,7 +84,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Space that a chunk needs while it is written.
+    /// Returns the space that a chunk needs while it is written.
     pub(crate) fn buffer_bytes(&self, input_bytes: usize) -> usize {
         let block_bytes = self.block_bytes(input_bytes);
         // Each block has its start, and each of its streams a length.

@@ -106,7 +106,7 @@ impl Origin {
         Error::new(ErrorKind::Invalid, self.0, problem)
     }
 
-    /// `bytes` as a length, or `Limit` when above `max`.
+    /// Returns `bytes` as a length, or `Limit` when above `max`.
     pub(crate) fn within(self, bytes: u64, max: usize) -> Result<usize, Error> {
         match usize::try_from(bytes) {
             Ok(len) if len <= max => Ok(len),

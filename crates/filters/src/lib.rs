@@ -142,10 +142,10 @@ impl Size {
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Filter: Send + Sync {
-    /// Registered number.
+    /// Returns the registered number.
     fn id(&self) -> FilterId;
 
-    /// Short name, for people: the registered one unless the filter says another.
+    /// Returns the short name, for people: the registered one unless the filter says another.
     fn name(&self) -> &'static str {
         names::name(self.id()).unwrap_or("unknown")
     }

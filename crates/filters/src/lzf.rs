@@ -76,7 +76,7 @@ fn truncated() -> Error {
     AT.corrupt("stream ends inside a run")
 }
 
-/// Length, distance and the bytes read after the control byte.
+/// Returns the length, distance and the bytes read after the control byte.
 fn parse_match(control: usize, rest: &[u8]) -> Result<(usize, usize, usize), Error> {
     let byte = |i: usize| rest.get(i).map(|b| usize::from(*b)).ok_or_else(truncated);
     let (length, used) = match control >> 5 {

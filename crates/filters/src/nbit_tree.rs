@@ -49,7 +49,7 @@ impl Node {
         }
     }
 
-    /// Bits of one packed element.
+    /// Returns the number of bits of one packed element.
     pub(crate) fn packed_bits(&self) -> u64 {
         match self {
             Self::Atomic(atomic) => atomic.precision as u64,
@@ -131,7 +131,7 @@ impl Atomic {
         }
     }
 
-    /// Byte index, first bit and bit count of each byte the precision touches, most significant first.
+    /// Returns the byte index, first bit and bit count of each byte the precision touches, most significant first.
     fn pieces(self) -> impl Iterator<Item = (usize, u32, u32)> {
         let (low, high) = (self.offset, self.offset + self.precision);
         (low / 8..high.div_ceil(8)).rev().map(move |byte| {

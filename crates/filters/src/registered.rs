@@ -114,28 +114,28 @@ fn checked_bitshuffle(values: Vec<u32>) -> Result<Vec<u32>, Error> {
 pub fn check_level(filter: u16, values: &[u32]) -> Result<(), Error> {
     let wanted = match filter {
         id::BLOSC | id::BLOSC2 => match (values.get(6), values.get(4)) {
-            (Some(5), level) => Wanted::Zstd(level.copied().map(|level| level.max(1))),
-            (Some(2), _) => Wanted::HighLz4,
-            _ => Wanted::Any,
+            (Some(5), level) => RequestedCodec::Zstd(level.copied().map(|level| level.max(1))),
+            (Some(2), _) => RequestedCodec::HighLz4,
+            _ => RequestedCodec::Any,
         },
         // Before and after the values of the filter's own are there.
         id::BITSHUFFLE => match values {
-            [_, 3, level] | [_, _, _, _, 3, level, ..] => Wanted::Zstd(Some(*level)),
-            _ => Wanted::Any,
+            [_, 3, level] | [_, _, _, _, 3, level, ..] => RequestedCodec::Zstd(Some(*level)),
+            _ => RequestedCodec::Any,
         },
-        id::ZSTD => Wanted::Zstd(values.first().copied()),
-        _ => Wanted::Any,
+        id::ZSTD => RequestedCodec::Zstd(values.first().copied()),
+        _ => RequestedCodec::Any,
     };
     wanted.check(Origin(filter))
 }
 
-enum Wanted {
+enum RequestedCodec {
     Any,
     Zstd(Option<u32>),
     HighLz4,
 }
 
-impl Wanted {
+impl RequestedCodec {
     fn check(&self, at: Origin) -> Result<(), Error> {
         match self {
             Self::Zstd(Some(level)) if *level != 1 && !cfg!(feature = "zstd") => Err(at.unsupported(format!(

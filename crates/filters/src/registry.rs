@@ -230,7 +230,7 @@ pub(crate) fn check_length(stages: &[Stage<'_>], len: usize, chunk_bytes: usize)
     Err(Origin(first).corrupt(format!("pipeline gave {len} bytes for a chunk of {chunk_bytes}")))
 }
 
-/// As much as fits; the length of the input.
+/// Copies as much as fits, and returns the length of the input.
 fn copy(input: &[u8], out: &mut [u8]) -> usize {
     let len = input.len().min(out.len());
     out[..len].copy_from_slice(&input[..len]);

@@ -182,7 +182,7 @@ impl Coded {
     }
 }
 
-/// Bits for `span` different codes, one more if a fill value needs its own.
+/// Returns the number of bits for `span` different codes, one more if a fill value needs its own.
 fn bits_for(span: u64, has_fill: bool) -> u32 {
     let codes = span.saturating_add(u64::from(has_fill));
     codes.saturating_sub(1).checked_ilog2().map_or(0, |log| log + 1)

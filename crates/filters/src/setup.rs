@@ -185,7 +185,7 @@ pub fn scale_offset(
     Ok(values)
 }
 
-/// Up to 8 bytes as two words, low word first.
+/// Returns up to 8 bytes as two words, low word first.
 fn words(bytes: &[u8], big_endian: bool) -> [u32; 2] {
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);

@@ -168,7 +168,7 @@ fn unshuffle_columns<const W: usize>(size: usize, src: &[u8], dst: &mut [u8]) {
     unshuffle_from(size, count - count % BLOCK, src, dst);
 }
 
-/// `W` bytes at `column` of every element.
+/// Returns `W` bytes at `column` of every element.
 fn gather<'a, const W: usize>(block: &[u8], size: usize, column: usize, to: &'a mut [u8]) -> &'a [u8] {
     for (to, element) in to.as_chunks_mut::<W>().0.iter_mut().zip(block.chunks_exact(size)) {
         if let Some(bytes) = element[column..].first_chunk() {
@@ -187,7 +187,7 @@ fn scatter<const W: usize>(from: &[u8], size: usize, column: usize, block: &mut 
     }
 }
 
-/// Any size, from element `first` on.
+/// Shuffles elements of any size, from element `first` on.
 fn shuffle_from(size: usize, first: usize, src: &[u8], dst: &mut [u8]) {
     let count = src.len() / size;
     for start in (first..count).step_by(GENERIC_BLOCK) {

@@ -1,4 +1,4 @@
-//! The Virtual Object Layer: the contract of connectors and layers, for those who write one or work on containers directly.
+//! The Virtual Object Layer: the contract of connectors and layers, for code that implements one or works on containers directly.
 //!
 //! Programs that read and write files need none of this. `docs/write-a-connector.md` is a tutorial.
 

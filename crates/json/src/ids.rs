@@ -164,12 +164,12 @@ impl Ids {
 }
 
 /// Objects of a container by identity, in references and as committed datatypes.
-pub(crate) struct Named<'a> {
+pub(crate) struct ObjectNames<'a> {
     pub(crate) ids: &'a system::sync::RwLock<Ids>,
     pub(crate) container: &'a dyn Container,
 }
 
-impl Objects for Named<'_> {
+impl Objects for ObjectNames<'_> {
     fn name_of(&self, token: Token) -> Result<String> {
         // What is gone is still called something, so that the reference says that it once pointed somewhere.
         let kind = self.container.object_info(token).map_or("objects", |info| collection(info.kind));

@@ -1,4 +1,4 @@
-//! The inner container one that is kept in files: of the `memory` connector, which the registry finds.
+//! The container under one that is stored in files. It is one of the `memory` connector, which the registry finds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -54,7 +54,7 @@ pub fn group_properties(value: &Value<'_>) -> Result<GroupCreate> {
 }
 
 impl Loader<'_> {
-    /// JSON as elements in the file datatype.
+    /// Returns the elements in the file datatype that JSON stands for.
     fn values(&self, datatype: &Datatype, dims: &[u64], value: &Value<'_>) -> Result<Vec<u8>> {
         let dims = dims.iter().map(|&dim| dim.within(u64::MAX, "extent")).collect::<Result<Vec<_>>>()?;
         let (mut heap, mut bytes) = (Heap::new(), Vec::new());

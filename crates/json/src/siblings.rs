@@ -63,7 +63,7 @@ impl Resolver for SiblingResolver {
     }
 }
 
-/// Another container. Who writes to it through a virtual dataset does not come back to commit.
+/// Another container. A caller that writes to it through a virtual dataset does not commit it.
 struct LentContainer {
     opened: Arc<dyn Container>,
     resolver: Arc<dyn Resolver>,

@@ -81,7 +81,7 @@ pub fn selection_to_json(selection: &Selection) -> Result<Value<'static>> {
     })
 }
 
-/// First and last element of each block.
+/// Returns the first and last element of each block.
 fn corners(selection: &Selection) -> Result<Value<'static>> {
     // Blocks are what they are; an extent large enough for all of them does not change them.
     let dims = vec![UNLIMITED - 1; selection.rank().unwrap_or(0)];

@@ -9,7 +9,7 @@ use model::{Limits, Link, LinkTarget, ObjectKind, Reference, ReferenceTarget, Re
 use system::sync::{RwLock, RwLockWriteGuard};
 use vol::*;
 
-use crate::ids::{Ids, Named};
+use crate::ids::{Ids, ObjectNames};
 use crate::values::Objects;
 
 /// The state that all handles of one container share.
@@ -18,7 +18,7 @@ pub struct Shared {
     /// The IDs of objects.
     pub ids: RwLock<Ids>,
     changes: AtomicU64,
-    /// Held by who changes objects, and alone by who needs them to hold still.
+    /// Held shared by callers that change objects, and exclusively by one that needs a consistent snapshot.
     gate: RwLock<()>,
 }
 
@@ -134,7 +134,7 @@ impl Translated {
 
     /// Returns what objects are called in text.
     pub fn objects(&self) -> impl Objects + '_ {
-        Named { ids: &self.shared.ids, container: self }
+        ObjectNames { ids: &self.shared.ids, container: self }
     }
 
     fn down(&self, token: Token) -> Result<Token> {

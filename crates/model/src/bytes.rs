@@ -132,9 +132,9 @@ impl<'a> Cursor<'a> {
 
 /// Appending little-endian fields.
 pub trait Put {
-    /// `width` low bytes of `value`, little-endian.
+    /// Appends the `width` low bytes of `value`, little-endian.
     fn put_uint(&mut self, value: u64, width: usize);
-    /// Zero bytes until the length is a multiple of `unit` counted from `start`.
+    /// Appends zeros until the length counted from `start` is a multiple of `unit`.
     fn pad_to(&mut self, start: usize, unit: usize);
 }
 

@@ -239,9 +239,9 @@ impl std::error::Error for Error {}
 
 /// Adds the surrounding operation to an error on its way up.
 pub trait Context<T> {
-    /// `decode(bytes).during("open dataset")?`
+    /// Names the operation of an error: `decode(bytes).during("open dataset")?`.
     fn during(self, operation: &str) -> Result<T>;
-    /// Like `during`, with an address.
+    /// Names the operation of an error, as `during` does, and its address.
     fn during_at(self, operation: &str, address: u64) -> Result<T>;
 }
 

@@ -29,7 +29,7 @@ pub struct Limits {
     pub entries_max: u64,
     /// Blocks of one serialized selection.
     pub selection_blocks_max: u64,
-    /// Bytes of a redo record: what one commit of an HDF5 file overwrites in place. Who writes is held to it as who reads.
+    /// Bytes of a redo record: what one commit of an HDF5 file overwrites in place. It limits writers and readers.
     pub redo_bytes_max: u64,
     /// Bytes of memory that one open container may take at the same time, for all that its content sizes: see [`Budget`].
     pub memory_bytes_max: u64,

@@ -32,7 +32,7 @@ impl Default for PhaseChange {
 /// Creation properties that every object has.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ObjectCreate {
-    /// Keep four times.
+    /// Whether the object has its four times.
     pub track_times: bool,
     /// Order of attributes.
     pub attribute_order: CreationOrder,

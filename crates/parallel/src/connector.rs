@@ -12,7 +12,7 @@ use vol::{
 
 use crate::container::ParallelContainer;
 use crate::group::{Group, GroupParts, Sharing};
-use crate::opened::Opened;
+use crate::opened::LeaderlessReplica;
 use crate::ranks::{Call, ConnectorCall, Ranks, hash_of, of_first};
 
 /// Bytes of elements that a rank buffers for the next collective call by default.
@@ -146,7 +146,7 @@ impl ParallelConnector {
         self.ranks.agree(Call::Connector(ConnectorCall::Follow), 0, 0, done)?;
         let is_changed = op.access.access == Access::Write;
         let needs_commit = is_changed && self.sharing(op.path, op.engine, op.registry) == Sharing::Concurrent;
-        Ok(self.container(Arc::new(Opened { container: opened?, needs_commit }), op))
+        Ok(self.container(Arc::new(LeaderlessReplica { container: opened?, needs_commit }), op))
     }
 
     /// Rank 0 creates the container, and the others open it.

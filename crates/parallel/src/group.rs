@@ -66,14 +66,14 @@ pub(crate) struct Wishes {
 }
 
 impl Wishes {
-    /// Returns the rank's own number in the header; the lowest bit says that it keeps bytes for the leader.
+    /// Returns the rank's own number in the header; the lowest bit says that it buffers bytes for the leader.
     fn number(self, keeps: bool) -> u64 {
         let flags = [keeps, self.space, self.more, self.links];
         let flags = flags.iter().enumerate().fold(0, |number, (bit, flag)| number | u64::from(*flag) << bit);
         flags | self.rounds << 4
     }
 
-    /// Returns what any rank wishes, and whether any keeps bytes.
+    /// Returns what any rank wishes, and whether any buffers bytes.
     fn of_all(numbers: &[u64]) -> (Wishes, bool) {
         let any = numbers.iter().fold(0, |any, number| any | number);
         let rounds = numbers.iter().map(|number| number >> 4).max().unwrap_or(0);
@@ -143,7 +143,7 @@ impl Group {
         if self.is_in_place() { self.replica.end_write() } else { Ok(()) }
     }
 
-    /// An error where this rank can do nothing any more.
+    /// Returns an error if this rank can take part no more.
     pub(crate) fn check(&self) -> Result<()> {
         if self.is_closed.load(Ordering::Acquire) {
             return Err(Error::invalid("use container").with("problem", "it is closed"));
@@ -164,7 +164,7 @@ impl Group {
         self.begin_with(call, hash, ready, Wishes::default()).map(|(handed, _)| handed)
     }
 
-    /// As [`begin`](Group::begin); also what any rank wishes.
+    /// Agrees on a call as [`begin`](Group::begin) does, and returns what any rank wishes, too.
     pub(crate) fn begin_with(
         &self,
         call: Call,

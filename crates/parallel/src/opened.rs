@@ -8,13 +8,13 @@ use model::{Error, Result, Token};
 use vol::{ChunkGrid, Container, Durability, LeaderBytes, NewChunk, OpPlacement, Placement, Replica};
 
 /// A container without a leader.
-pub(crate) struct Opened {
+pub(crate) struct LeaderlessReplica {
     pub(crate) container: Arc<dyn Container>,
     /// Others see what this rank changed after a commit, and this rank what others changed.
     pub(crate) needs_commit: bool,
 }
 
-impl Opened {
+impl LeaderlessReplica {
     /// Lets others see what this rank changed, and sees what they changed.
     fn exchange(&self) -> Result<()> {
         if self.needs_commit { self.container.commit(Durability::None) } else { Ok(()) }
@@ -25,7 +25,7 @@ fn refused() -> Error {
     Error::denied("change container").with("problem", "every rank has its own")
 }
 
-impl Replica for Opened {
+impl Replica for LeaderlessReplica {
     fn container(&self) -> &Arc<dyn Container> {
         &self.container
     }

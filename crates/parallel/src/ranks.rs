@@ -120,7 +120,7 @@ impl Ranks {
     /// Agrees on a call: all ranks make it with arguments of the same hash, and can. Returns the own numbers of all.
     ///
     /// # Errors
-    /// Returns the same error to all ranks: who makes another call, or the error of the first that cannot.
+    /// Returns the same error to all ranks: that some make another call, or the error of the first that cannot take part.
     pub(crate) fn agree(&self, call: Call, hash: u64, own: u64, ready: Result<()>) -> Result<Vec<u64>> {
         let header = Header { number: call.number(), failed: ready.is_err(), hash, own };
         let mut said = Vec::with_capacity(HEADER_BYTES);

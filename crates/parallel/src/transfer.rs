@@ -140,7 +140,7 @@ impl Group {
         }
     }
 
-    /// Rank 0 gives space to the elements of all ranks.
+    /// Allocates the elements of all ranks on rank 0.
     fn allocate(&self, writes: &[OpWrite<'_>], handed: Result<()>) -> Result<()> {
         let own: Vec<_> = writes.iter().map(|write| (write.dataset, write.selection.clone())).collect();
         let all = self.ranks.0.gather(0, &wire::to_bytes(&own)?)?;
@@ -190,7 +190,7 @@ impl Group {
         aggregation.finish()
     }
 
-    /// Rank 0 writes what the others may not.
+    /// Writes on rank 0 what the other ranks may not write.
     pub(crate) fn write_by_first(&self, for_leader: Vec<LeaderBytes>, shipped: &Shipped) -> Result<()> {
         let written = self.to_leader(for_leader)?;
         let all = self.ranks.0.gather(0, &wire::to_bytes(shipped)?)?;

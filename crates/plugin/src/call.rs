@@ -46,7 +46,7 @@ impl Reply {
     }
 }
 
-/// The other side does not keep to the interface.
+/// Returns the error of a plugin or host that does not keep to the interface.
 pub(crate) fn broken(problem: &str) -> Error {
     Error::corrupt("call plugin").with("problem", problem)
 }

@@ -57,7 +57,7 @@ impl Remote {
         &self.0
     }
 
-    /// Returns the object, for who holds it from now on.
+    /// Returns the object in its C form. The caller holds it from now on.
     pub(crate) fn into_abi(self) -> abi::Object {
         let object = self.0;
         std::mem::forget(self);

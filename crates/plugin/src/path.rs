@@ -142,7 +142,7 @@ fn has_containers(loaded: &Loaded) -> bool {
     matches!(loaded.plugin, Plugin::Connector(_) | Plugin::Layer(_))
 }
 
-/// Shared libraries in a folder, by name.
+/// Returns the shared libraries in a folder, by name.
 fn libraries(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |e: std::io::Error| Error::io("list plugins", &e).with("folder", folder.display());
     let mut files = Vec::new();

@@ -170,7 +170,7 @@ pub(crate) fn foreign_registry(message: &Message<'_>) -> Result<Registry> {
     let list = |code| -> Result<Vec<Who>> {
         wire::from_bytes(&remote.call(Message { code, ..Message::default() })?.answer.bytes)
     };
-    let source = |code, name: &str| Named { registry: remote.again(), code, name: name.to_owned() };
+    let source = |code, name: &str| LazySource { registry: remote.again(), code, name: name.to_owned() };
     for Who(info) in list(registry::CONNECTORS)? {
         let source = source(registry::CONNECTOR, info.name);
         found.register(Arc::new(Foreign { info, source }))?;
@@ -183,13 +183,13 @@ pub(crate) fn foreign_registry(message: &Message<'_>) -> Result<Registry> {
 }
 
 /// A connector or layer of a registry of the other side, found when it is asked for the first thing.
-struct Named {
+struct LazySource {
     registry: Remote,
     code: u32,
     name: String,
 }
 
-impl crate::connector::Source for Named {
+impl crate::connector::Source for LazySource {
     fn ask(&self, message: Message<'_>) -> Result<Reply> {
         let arguments = wire::to_bytes(&self.name)?;
         let found =

@@ -39,7 +39,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The first frame of a connection: who asks.
+    /// The first frame of a connection, which identifies the client.
     Hello = 1,
     /// Creates or opens a container, and begins a session.
     Open = 2,

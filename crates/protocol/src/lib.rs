@@ -2,7 +2,7 @@
 //! a program and its plugins (`docs/plugins.md`), the processes that share a log.
 //!
 //! [`wire`] turns every operation of [`vol::Container`] into bytes and back. [`frame`], [`stream`] and the messages of this
-//! crate carry these bytes over a connection; [`tokens`] and `tls` are about who may connect.
+//! crate carry these bytes over a connection; [`tokens`] and `tls` authenticate and encrypt connections.
 #![forbid(unsafe_code)]
 
 pub mod frame;

@@ -2,7 +2,7 @@
 //!
 //! A thread that panics while it holds a lock leaves data that is no worse than after an error that it returned: what must
 //! not be seen half done is guarded by other means (a container that a panic interrupted does not commit). So [`Mutex::lock`]
-//! and its relatives return the guard itself. Who wants to know uses [`RwLock::write_unpoisoned`] or [`RwLock::is_poisoned`].
+//! and its relatives return the guard itself. Callers that need to know use [`RwLock::write_unpoisoned`] or [`RwLock::is_poisoned`].
 //!
 //! With `--cfg hyperslab_shuttle` they are those of the crate shuttle: a test then decides which thread runs next
 //! (`tests/schedules`).

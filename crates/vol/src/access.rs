@@ -203,7 +203,7 @@ pub struct FileAccess {
     pub metadata_cache_bytes: Option<u64>,
     /// A log of the metadata cache; `None` is none.
     pub metadata_cache_log: Option<MetadataCacheLog>,
-    /// Stores the metadata that is in memory in the file when it is closed, so that the next who opens it reads it at
+    /// Stores the metadata that is in memory in the file when it is closed, so that the next one that opens it reads it at
     /// once (`H5Pset_mdc_image_config`). It is given up when the file is changed.
     pub metadata_cache_image: bool,
     /// A buffer of pages. A file without the page strategy has none; a new file must have pages that fit into it.
@@ -219,7 +219,7 @@ pub struct FileAccess {
     /// One process writes while others read (SWMR): the writer changes elements and extents only, and readers see
     /// them after a refresh.
     pub swmr: bool,
-    /// Bytes of elements that may wait for a flush, over all datasets, where a connector keeps them; `None` is its default.
+    /// Bytes of elements that may wait for a flush, over all datasets, where a connector buffers them; `None` is its default.
     pub write_buffer_bytes: Option<u64>,
     /// The behaviour when the buffer is full.
     pub write_buffer_full: WhenFull,

@@ -24,7 +24,7 @@ use crate::{
 /// none knows another.
 ///
 /// A new registry has the drivers and filters of this build. Creating and opening a container use the same registry, and a
-/// container keeps the filters, conversions and classes that its registry had then.
+/// container copies the filters, conversions and classes that its registry had then.
 #[derive(Clone, Default)]
 pub struct Registry {
     connectors: BTreeMap<&'static str, Arc<dyn Connector>>,

@@ -234,6 +234,12 @@ fn types_say_whose_they_are() {
         "Kept",
         "Draft",
         "Room",
+        "Free",
+        "Named",
+        "Opened",
+        "Own",
+        "Removed",
+        "Wanted",
     ];
     for (path, text) in product() {
         for kind in ["struct", "enum", "trait", "type"] {

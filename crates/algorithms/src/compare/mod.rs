@@ -122,7 +122,7 @@ impl Comparer<'_> {
         }
     }
 
-    /// Two links at one path lead to these: they are one pair from now on.
+    /// Notes that two links at one path lead to these, which are one pair from now on.
     fn pair(&mut self, from: Token, to: Token, path: &ComparedItem) {
         match (self.pairs.get(&from), self.back.get(&to)) {
             (Some(known), Some(back)) if *known == to && *back == from => {}
@@ -234,7 +234,7 @@ impl Comparer<'_> {
         Ok(())
     }
 
-    /// Two committed datatypes that are shared at the same place.
+    /// Compares two committed datatypes that are shared at the same place.
     fn committed(&mut self, a: Option<Token>, b: Option<Token>, path: &ComparedItem) {
         match (a, b) {
             (Some(from), Some(to)) => self.pair(from, to, path),
@@ -255,7 +255,7 @@ fn all_links(container: &dyn Container, group: Token) -> Result<Vec<Link>> {
     Ok(links)
 }
 
-/// Names in the order in which the links were created.
+/// Returns the names in the order in which the links were created.
 fn in_order(links: &[Link]) -> Vec<&str> {
     let mut links: Vec<&Link> = links.iter().collect();
     links.sort_by_key(|link| link.creation_order);

@@ -16,7 +16,7 @@ pub(super) struct Flat {
 }
 
 impl Comparer<'_> {
-    /// Elements of two types, in the file datatypes of their containers.
+    /// Compares elements of two types, in the file datatypes of their containers.
     pub(super) fn values(
         &mut self,
         path: &ComparedItem,
@@ -40,7 +40,7 @@ impl Comparer<'_> {
         Ok(())
     }
 
-    /// Whether references at the same place lead to objects of one pair.
+    /// Checks whether references at the same place lead to objects of one pair.
     pub(super) fn check_references(&mut self) {
         for (a, b, path) in std::mem::take(&mut self.references) {
             let leads = |from, to| a.file.is_some() || self.pairs.get(&from) == Some(&to);

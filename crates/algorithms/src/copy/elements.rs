@@ -53,7 +53,7 @@ impl Copier<'_> {
         self.make_dataset(op, path)
     }
 
-    /// The elements of a dataset at a path, after so many pieces that are there already.
+    /// Copies the elements of a dataset at a path, after so many pieces that are copied already.
     pub(super) fn elements(&mut self, old: Token, new: Token, done: (&ObjectPath, u64)) -> Result<()> {
         if self.context.without_elements {
             return Ok(());
@@ -115,7 +115,7 @@ impl Copier<'_> {
         Ok(raw && alike && !from.datatype.has_descriptors() && from.datatype == to.datatype)
     }
 
-    /// Chunks as they are stored: some are read ahead while others are written.
+    /// Copies chunks as they are stored. Some are read ahead while others are written.
     fn copy_chunks(&self, old: Token, new: Token, (path, done): (&ObjectPath, u64)) -> Result<()> {
         let (source, mut pieces, mut more) = (self.source, done, true);
         while more {
@@ -192,7 +192,7 @@ struct StoredChunks<'c> {
 }
 
 impl<'c> StoredChunks<'c> {
-    /// `None` where all chunks are there, or the container does not say which.
+    /// Returns the chunks that are missing, or `None` if there are none or the container does not say which.
     fn new(
         source: &'c dyn Container,
         dataset: Token,
@@ -245,7 +245,7 @@ impl Iterator for StoredChunks<'_> {
     }
 }
 
-/// Pieces that cover a dataset, each of whole chunks.
+/// Returns the pieces that cover a dataset, each of whole chunks.
 pub(crate) fn pieces(info: &DatasetInfo) -> impl Iterator<Item = Result<Selection>> + Send {
     let unit = match &info.create.layout {
         Layout::Chunked { shape, .. } => shape.clone(),

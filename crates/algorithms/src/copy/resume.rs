@@ -14,7 +14,7 @@ pub const ALL: u64 = u64::MAX;
 pub trait Resume {
     /// Returns how many pieces of an object are there; [`ALL`] where it is done, `None` where it was not begun.
     fn pieces(&self, path: &ObjectPath) -> Option<u64>;
-    /// So many pieces of an object are there now. They count as done once they are committed.
+    /// Notes that so many pieces of an object are copied. They count as done once they are committed.
     fn reached(&self, path: &ObjectPath, pieces: u64) -> Result<()>;
 }
 

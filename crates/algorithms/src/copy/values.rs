@@ -84,7 +84,7 @@ impl Layer for ReferenceRecorder<'_> {
 }
 
 impl Copier<'_> {
-    /// Elements in the source's file datatype become elements in the target's.
+    /// Converts elements in the source's file datatype to elements in the target's.
     pub(super) fn convert<'r>(
         &self,
         target: &dyn Container,
@@ -162,7 +162,7 @@ impl Copier<'_> {
         target.attribute_write(new, &info.name, &self.convert(target, &info.datatype, &raw)?)
     }
 
-    /// Values of this object come last.
+    /// Notes that values of this object are copied last.
     pub(super) fn refers(&mut self, old: Token, new: Token) {
         if self.referring.last() != Some(&(old, new)) {
             self.referring.push((old, new));

@@ -19,7 +19,7 @@ impl<'a> Elements<'a> {
         }
     }
 
-    /// An error where one process cannot write the elements without the others.
+    /// Returns an error if one process cannot write the elements without the others.
     pub(super) fn check_alone(&self) -> Result<()> {
         if !self.file_type.has_descriptors() || self.container.collective().is_none() {
             return Ok(());

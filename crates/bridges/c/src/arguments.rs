@@ -1,6 +1,6 @@
 //! Arguments that C passes by pointer.
 //!
-//! Each is a pointer with the meaning that libhdf5's documentation gives it. Whoever calls an exported function promises that
+//! Each is a pointer with the meaning that libhdf5's documentation gives it. The caller of an exported function promises that
 //! a pointer which is not NULL is good for that meaning, as with libhdf5; the types here turn that promise into safe values,
 //! and NULL into an error where a value is needed.
 

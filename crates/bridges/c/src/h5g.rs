@@ -125,7 +125,7 @@ fn group(id: hid_t) -> Fallible<FoundObject> {
     }
 }
 
-/// Returns what an object is, as version 1.6 counted.
+/// Returns the kind of an object, as version 1.6 numbered it.
 fn kind_of(found: &FoundObject) -> Fallible<c_int> {
     Ok(match found.kind()? {
         ObjectKind::Group => kind::GROUP,
@@ -222,14 +222,14 @@ api! { SYM:
         Ok(h5p::register_group_create(group.container().group_info(group.token)?.create))
     }
 
-    /// Returns what a group is.
+    /// Returns the info of a group.
     fn H5Gget_info(id: hid_t, out: Out<H5G_info_t>) -> herr_t {
         out.check("info struct")?;
         out.put(info(&FoundObject::of(&*handles::group_or_file(id)?))?);
         Ok(())
     }
 
-    /// Returns what the group is that a name leads to.
+    /// Returns the info of the group that a name leads to.
     fn H5Gget_info_by_name(id: hid_t, name: Text, out: Out<H5G_info_t>, lapl: hid_t) -> herr_t {
         out.check("info struct")?;
         let found = paths::find_from(id, &name.name("group name")?, lapl)?;
@@ -240,7 +240,7 @@ api! { SYM:
         Ok(())
     }
 
-    /// Returns what the group at a position is.
+    /// Returns the info of the group at a position.
     fn H5Gget_info_by_idx(id: hid_t, name: Text, index: c_int, order: c_int, n: hsize_t, out: Out<H5G_info_t>, lapl: hid_t) -> herr_t {
         out.check("info struct")?;
         let found = h5o::by_index(id, name, (index, order, n), lapl)?;
@@ -319,7 +319,7 @@ api! { SYM:
         count.put_required(group.container().group_info(group.token)?.links, "number of objects")
     }
 
-    /// Returns what an object or a link is.
+    /// Returns the info of an object or a link.
     fn H5Gget_objinfo(id: hid_t, name: Text, follow: bool, out: Out<H5G_stat_t>) -> herr_t {
         let name = name.name("name")?;
         if !follow && let Ok((_, link)) = h5l::link(id, &name, H5P_DEFAULT) && !matches!(link.target, LinkTarget::Hard(_)) {

@@ -13,14 +13,14 @@ use crate::ffi::{herr_t, hid_t, hsize_t, htri_t, id_type};
 use crate::handles::Object;
 use crate::{headers, ids};
 
-type Free = Option<unsafe extern "C" fn(*mut c_void, *mut *mut c_void) -> herr_t>;
+type FreeObject = Option<unsafe extern "C" fn(*mut c_void, *mut *mut c_void) -> herr_t>;
 type Search = Option<unsafe extern "C" fn(*mut c_void, hid_t, *mut c_void) -> c_int>;
 type Iterate = Option<unsafe extern "C" fn(hid_t, *mut c_void) -> herr_t>;
 
 /// A type of identifiers that a program defined.
 #[derive(Debug, Clone, Copy)]
 struct UserType {
-    free: Free,
+    free: FreeObject,
     references: c_int,
 }
 
@@ -69,7 +69,7 @@ fn members(kind: c_int) -> Vec<(hid_t, Opaque)> {
     found.into_iter().filter_map(|id| user_object(id, kind).ok().map(|object| (id, object))).collect()
 }
 
-fn register_type(free: Free) -> Fallible<c_int> {
+fn register_type(free: FreeObject) -> Fallible<c_int> {
     let mut types = TYPES.lock();
     let number = (id_type::NTYPES..id_type::MAX).find(|number| !types.contains_key(number));
     let number = number
@@ -160,17 +160,17 @@ api! { ID:
     }
 
     /// Defines a type of identifiers.
-    fn H5Iregister_type2(_reserved: c_uint, free: Free) -> c_int {
+    fn H5Iregister_type2(_reserved: c_uint, free: FreeObject) -> c_int {
         register_type(free)
     }
 
     /// Defines a type of identifiers, with arguments that no longer mean anything.
-    fn H5Iregister_type1(_hash_size: usize, _reserved: c_uint, free: Free) -> c_int {
+    fn H5Iregister_type1(_hash_size: usize, _reserved: c_uint, free: FreeObject) -> c_int {
         register_type(free)
     }
 
     /// Defines a type of identifiers: the name of [`H5Iregister_type1`] in programs for 1.10 to 1.14.
-    fn H5Iregister_type(_hash_size: usize, _reserved: c_uint, free: Free) -> c_int {
+    fn H5Iregister_type(_hash_size: usize, _reserved: c_uint, free: FreeObject) -> c_int {
         register_type(free)
     }
 

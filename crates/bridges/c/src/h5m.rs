@@ -25,7 +25,7 @@ use crate::listing::{Data, check_answer};
 use crate::memory::{self, Allocator};
 use crate::{h5p, ids, paths};
 
-/// What an open map keeps.
+/// The state of an open map.
 #[derive(Debug, Default)]
 pub struct MapState {
     /// The access properties that it was opened with.
@@ -85,7 +85,7 @@ fn info(map: &ObjectHandle) -> Fallible<MapInfo> {
     Ok(map.container().map_info(map.token)?)
 }
 
-/// An element that a program passes: in the library's memory datatype, with its heap.
+/// Converts an element that a program passes to the library's memory datatype, with its heap.
 fn element(
     datatype: &Datatype,
     value: *const c_void,

@@ -120,7 +120,7 @@ pub struct ObjectHandle {
     pub path: RwLock<Option<String>>,
     /// Access properties that a dataset was opened with.
     pub dataset_access: OnceLock<DatasetAccessValues>,
-    /// What is kept of a map.
+    /// The state of an open map.
     pub map: MapState,
     /// Attributes that were opened.
     pub attributes: Attributes,

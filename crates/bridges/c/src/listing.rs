@@ -87,7 +87,7 @@ impl Listing {
     }
 }
 
-/// What a callback's answer means for the iteration.
+/// Returns what a callback's answer means for the iteration.
 pub(crate) fn check_answer(answer: herr_t) -> Fallible<Option<herr_t>> {
     match answer {
         0 => Ok(None),

@@ -40,13 +40,13 @@ fn invalid(error: arrow_schema::ArrowError) -> PyErr {
 
 #[pymethods]
 impl ArrowArray {
-    /// The type, as the Arrow PyCapsule protocol has it.
+    /// Returns the type, as the Arrow PyCapsule protocol has it.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let field = Field::new("", self.array.data_type().clone(), true);
         schema_capsule(py, FFI_ArrowSchema::try_from(&field).map_err(invalid)?)
     }
 
-    /// Type and array, as the Arrow PyCapsule protocol has them. The elements are shared, not copied.
+    /// Returns the type and array, as the Arrow PyCapsule protocol has them. The elements are shared, not copied.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(
         &self,

@@ -13,7 +13,7 @@ use crate::session::Session;
 use std::sync::Arc;
 
 /// An object that was opened: its kind, and the type of a dataset or a committed datatype.
-type Opened = (u8, Object, Option<Type>);
+type OpenedObject = (u8, Object, Option<Type>);
 
 /// Returns creation properties of every object.
 pub(crate) fn object_create(track_order: bool, track_times: bool) -> ObjectCreate {
@@ -22,7 +22,7 @@ pub(crate) fn object_create(track_order: bool, track_times: bool) -> ObjectCreat
 }
 
 /// Opens an object. As a rule it is a dataset, and then nothing else need be asked.
-fn opened(session: Arc<Session>, token: Token) -> Result<Opened> {
+fn opened(session: Arc<Session>, token: Token) -> Result<OpenedObject> {
     let object = Object::new(session, token);
     let not_a_dataset = match object.dataset_info() {
         Ok(info) => return Ok((1, object, Some(Type::from(info.datatype.clone())))),
@@ -42,7 +42,7 @@ fn opened(session: Arc<Session>, token: Token) -> Result<Opened> {
 #[pymethods]
 impl Object {
     /// Opens the object at a path.
-    fn open(&self, py: Python<'_>, path: &str) -> PyResult<Opened> {
+    fn open(&self, py: Python<'_>, path: &str) -> PyResult<OpenedObject> {
         py.detach(|| {
             let (session, token) = self.session.find(self.token, path)?;
             opened(session, token)
@@ -58,7 +58,7 @@ impl Object {
         write: Option<bool>,
         swmr: Option<bool>,
         locking: Option<&str>,
-    ) -> PyResult<Opened> {
+    ) -> PyResult<OpenedObject> {
         let mut access = self.session.access.clone();
         if let Some(write) = write {
             access.access = if write { Access::Write } else { Access::Read };
@@ -73,7 +73,7 @@ impl Object {
     }
 
     /// What `open` returns, for this handle.
-    fn opened(&self, py: Python<'_>) -> PyResult<Opened> {
+    fn opened(&self, py: Python<'_>) -> PyResult<OpenedObject> {
         py.detach(|| opened(self.session.clone(), self.token)).or_raise()
     }
 

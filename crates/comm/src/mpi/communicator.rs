@@ -13,7 +13,7 @@ use system::clock::Instant;
 use system::sync::{Mutex, MutexGuard};
 
 use super::peers::{self, Peers};
-use super::raw::{self, Buffers, Exchange, MESSAGE_BYTES_MAX, Own, Parts, Pending, Threading};
+use super::raw::{self, Buffers, Exchange, MESSAGE_BYTES_MAX, OwnedComm, Parts, Pending, Threading};
 use crate::{Comm, gone};
 
 /// How long a call waits for silent processes, unless the caller says otherwise: models compute for long between two flushes.
@@ -39,7 +39,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A duplicate of a program's communicator. It is freed when this is dropped; MPI goes on.
 pub struct Communicator {
-    own: Own,
+    own: OwnedComm,
     rank: usize,
     size: usize,
     threading: Threading,
@@ -90,7 +90,7 @@ impl Communicator {
             let _alone = alone(threading)?;
             // SAFETY: MPI is running; the rest is the caller's promise.
             let pending = unsafe { Pending::duplicate(comm) }?;
-            Own::new(wait(pending, wait_max, &Peers::default())?)?
+            OwnedComm::new(wait(pending, wait_max, &Peers::default())?)?
         };
         let mut new = Self::new(own, threading, wait_max, Arc::default())?;
         let all = new.allgather(&peers::own())?;
@@ -104,7 +104,7 @@ impl Communicator {
         unsafe { Self::duplicate(RSMPI_COMM_WORLD) }
     }
 
-    fn new(own: Own, threading: Threading, wait_max: Duration, peers: Arc<Peers>) -> Result<Self> {
+    fn new(own: OwnedComm, threading: Threading, wait_max: Duration, peers: Arc<Peers>) -> Result<Self> {
         let (rank, size) = own.place()?;
         let broken = Mutex::new(None);
         Ok(Communicator { own, rank, size, threading, wait_max, peers, broken })
@@ -112,7 +112,7 @@ impl Communicator {
 
     /// Returns a communicator of the same members whose calls are apart from those of this one. All members do.
     pub fn again(&self) -> Result<Self> {
-        let own = Own::new(self.give()?)?;
+        let own = OwnedComm::new(self.give()?)?;
         Self::new(own, self.threading, self.wait_max, self.peers.clone())
     }
 
@@ -156,7 +156,8 @@ impl Communicator {
         wait(pending, self.wait_max, &self.peers)
     }
 
-    /// Bytes that one message of a round has at most: what all ranks send together is counted in 31 bits, too.
+    /// Returns the bytes that one message of a round has at most: what all ranks send together is counted in 31 bits,
+    /// too.
     fn round_bytes(&self) -> usize {
         (MESSAGE_BYTES_MAX / self.size).max(1)
     }
@@ -182,7 +183,7 @@ impl Communicator {
         Ok(())
     }
 
-    /// Every member sends its bytes to all, one after another: together they are too many.
+    /// Sends the bytes of every member to all, one after another, because together they are too many.
     fn gather_in_turn(&self, bytes: &[u8], lengths: &[u64]) -> Result<Vec<Vec<u8>>> {
         let mut all: Vec<Vec<u8>> = lengths.iter().map(|len| vec![0; *len as usize]).collect();
         all[self.rank].copy_from_slice(bytes);

@@ -16,7 +16,7 @@ fn machine() -> Option<String> {
     Some(format!("{} {}", boot.trim(), space.display()))
 }
 
-/// State and beginning of a process that is there.
+/// Returns the state and the start time of a process, if there is one.
 fn look(id: u32) -> Option<(String, u64)> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The second field is a name in parentheses, with anything in it.
@@ -81,7 +81,7 @@ fn count_of(range: &str) -> Option<usize> {
 }
 
 impl Peer {
-    /// It ended, whether or not a caller has taken note of that.
+    /// Returns whether the process ended, whether or not its parent has taken note of that.
     fn is_gone(&self) -> bool {
         let is_running = |(state, began): (String, u64)| began == self.began && state != "Z" && state != "X";
         !look(self.id).is_some_and(is_running)

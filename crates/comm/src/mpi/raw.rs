@@ -78,17 +78,17 @@ pub(super) fn is_main() -> bool {
 
 /// A communicator of the library's own.
 #[derive(Debug)]
-pub(super) struct Own(MPI_Comm);
+pub(super) struct OwnedComm(MPI_Comm);
 
 // SAFETY: a communicator is a name. From which threads MPI may be called is up to `Communicator`.
-unsafe impl Send for Own {}
+unsafe impl Send for OwnedComm {}
 // SAFETY: as above.
-unsafe impl Sync for Own {}
+unsafe impl Sync for OwnedComm {}
 
-impl Own {
+impl OwnedComm {
     /// Takes a communicator that was duplicated.
     pub(super) fn new(comm: MPI_Comm) -> Result<Self> {
-        let own = Own(comm);
+        let own = OwnedComm(comm);
         // An error of MPI is an error of the call, instead of the end of the program.
         // SAFETY: the communicator is valid.
         let code = unsafe { ffi::MPI_Comm_set_errhandler(own.0, ffi::RSMPI_ERRORS_RETURN) };
@@ -216,7 +216,7 @@ impl<T> Pending<T> {
 
 impl Pending<Buffers> {
     /// Begins a call.
-    pub(super) fn begin(own: &Own, exchange: Exchange, buffers: Buffers) -> Result<Self> {
+    pub(super) fn begin(own: &OwnedComm, exchange: Exchange, buffers: Buffers) -> Result<Self> {
         Self::start(buffers, |buffers, request| start(own.0, exchange, buffers, request))
     }
 }

@@ -26,7 +26,7 @@ pub(crate) const NAME: &str = "json";
 /// Bytes at the start of a file that show whether it is a document.
 const HEAD_BYTES: u64 = 4096;
 
-/// Keeps containers as JSON documents. Clones know the same open ones.
+/// Stores containers as JSON documents. Clones share the open ones.
 #[derive(Clone, Default)]
 pub struct JsonConnector {
     open: Arc<Mutex<HashMap<PathBuf, Weak<Document>>>>,

@@ -18,7 +18,7 @@ fn root<'v, 'a>(value: &'v Value<'a>) -> Result<(&'v str, &'v Value<'a>)> {
     Ok((id, value.need("groups")?.need(id)?))
 }
 
-/// Identities and descriptions of all objects of a kind.
+/// Returns the identities and descriptions of all objects of a kind.
 fn all<'v, 'a>(value: &'v Value<'a>, kind: ObjectKind) -> Result<Vec<(&'v str, &'v Value<'a>)>> {
     let members = value.get(collection(kind)).map_or(Ok(&[][..]), Value::members)?;
     Ok(members.iter().map(|(id, object)| (id.as_ref(), object)).collect())

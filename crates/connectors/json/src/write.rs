@@ -93,7 +93,7 @@ fn walk(saver: &Saver<'_>, root: Token) -> Result<Vec<ObjectWithPath>> {
     Ok(found)
 }
 
-/// Committed datatypes of datasets and attributes.
+/// Returns the committed datatypes of datasets and attributes.
 fn used_types(saver: &Saver<'_>, found: &[ObjectWithPath]) -> Result<Vec<Token>> {
     let op = OpList { count_max: u64::MAX, ..OpList::default() };
     let mut used = Vec::new();

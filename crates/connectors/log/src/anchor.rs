@@ -91,7 +91,7 @@ fn attribute(
     inner.attribute_write(object, name, data)
 }
 
-/// A number that belongs to an object, made where it is missing.
+/// Sets a number that belongs to an object, and creates its attribute if it is missing.
 pub(crate) fn set_number(inner: &dyn Container, object: Token, name: &str, number: u64) -> Result<()> {
     match inner.attribute_info(object, name)? {
         Some(_) => inner.attribute_write(object, name, &number.to_le_bytes()),
@@ -102,7 +102,7 @@ pub(crate) fn set_number(inner: &dyn Container, object: Token, name: &str, numbe
     }
 }
 
-/// Numbers in an attribute, whatever integers they are; `None` where there is no such attribute.
+/// Returns the numbers in an attribute, whatever integers they are; `None` where there is no such attribute.
 pub(crate) fn numbers(inner: &dyn Container, object: Token, name: &str) -> Result<Option<Vec<u64>>> {
     let Some(info) = inner.attribute_info(object, name)? else { return Ok(None) };
     check_numbers(&info)?;

@@ -34,7 +34,7 @@ pub const NAME: &str = "log";
 /// Bytes of elements that may wait, unless the caller says otherwise.
 const BUFFER_BYTES_MAX: u64 = 256 << 20;
 
-/// Keeps containers as HDF5 files with logs in them. Clones know the same open ones.
+/// Stores containers as HDF5 files with logs in them. Clones share the open ones.
 #[derive(Clone)]
 pub struct LogConnector {
     inner: Arc<dyn Connector>,
@@ -114,7 +114,7 @@ impl LogOpen<'_> {
 }
 
 /// A file that was opened.
-enum Opened {
+enum OpenedFile {
     Log(Arc<LogContainer>),
     /// It has no log in it: the inner connector has everything.
     Plain(Arc<dyn Container>),
@@ -172,13 +172,13 @@ impl LogConnector {
     /// Opens a file for this process alone.
     pub fn open_log(&self, op: &ContainerOpen<'_>) -> Result<Arc<LogContainer>> {
         match self.open_file(op, false)? {
-            Opened::Log(log) => Ok(log),
-            Opened::Plain(_) => Err(not_a_log(op.path)),
+            OpenedFile::Log(log) => Ok(log),
+            OpenedFile::Plain(_) => Err(not_a_log(op.path)),
         }
     }
 
     /// Opens a file for this process; `is_shared` says that other processes do the same.
-    fn open_file(&self, op: &ContainerOpen<'_>, is_shared: bool) -> Result<Opened> {
+    fn open_file(&self, op: &ContainerOpen<'_>, is_shared: bool) -> Result<OpenedFile> {
         check_access(op.access)?;
         let settings = Settings { is_shared, ..settings(op.engine, op.access)? };
         // Held while a file is read: two who open one at the same time get the same one.
@@ -190,7 +190,7 @@ impl LogConnector {
             Some(shared) => shared,
             None => {
                 let Some(group) = load::find(&*inner.container)? else {
-                    return Ok(Opened::Plain(inner.container));
+                    return Ok(OpenedFile::Plain(inner.container));
                 };
                 let state = load_state(&inner, group, op.access)?;
                 let log_open = LogOpen {
@@ -205,7 +205,7 @@ impl LogConnector {
             }
         };
         table.insert(shared.file.identity(), Arc::downgrade(&shared));
-        Ok(Opened::Log(Arc::new(LogContainer::new(inner.container, shared, op.access)?)))
+        Ok(OpenedFile::Log(Arc::new(LogContainer::new(inner.container, shared, op.access)?)))
     }
 
     /// Creates a file that all members of a group write. All of them call this.
@@ -233,8 +233,8 @@ impl LogConnector {
     ) -> Result<Option<Arc<LogContainer>>> {
         if op.access.access == Access::Read {
             return match self.open_file(op, comm.size() > 1)? {
-                Opened::Log(log) => Ok(Some(log)),
-                Opened::Plain(inner) => inner.close().map(|()| None),
+                OpenedFile::Log(log) => Ok(Some(log)),
+                OpenedFile::Plain(inner) => inner.close().map(|()| None),
             };
         }
         let make = || {
@@ -314,8 +314,8 @@ impl Connector for LogConnector {
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
         match self.open_file(op, false)? {
-            Opened::Log(log) => Ok(log),
-            Opened::Plain(inner) => Ok(inner),
+            OpenedFile::Log(log) => Ok(log),
+            OpenedFile::Plain(inner) => Ok(inner),
         }
     }
 

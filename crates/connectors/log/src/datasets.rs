@@ -261,7 +261,7 @@ impl LogState {
         id
     }
 
-    /// A dataset that shrank and grows again shows fill values, and not what it once had there: they are written over it.
+    /// Writes fill values where a dataset shrank and grows again, so that it does not show old elements there.
     fn cover_exposed(&mut self, dataset: Token, old: &Dataspace, new: &Dataspace, leads: bool) -> Result<()> {
         let Some(KnownDataset::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
         // What is in the file concerns one process only.

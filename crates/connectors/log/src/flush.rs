@@ -18,7 +18,7 @@ use crate::subfiles::segments_of;
 use crate::table::{EntryOffset, Table};
 use crate::table_bytes::{FileRange, TableBytes};
 
-/// The size of one who cannot take part in a flush.
+/// The size that a process sends if it cannot take part in a flush.
 const CANNOT: u64 = u64::MAX;
 
 /// The answer of the leader to the other processes: a number and an offset, or its error.

@@ -14,7 +14,7 @@ const DIRECT_BYTES_MIN: usize = 4 << 10;
 const TOGETHER_BYTES: usize = 512 << 10;
 /// Pieces of one write that are written from where they are; as many copied ones may lie between. The system takes 1024 in all.
 const DIRECT_MAX: usize = 500;
-/// So many bytes to copy are worth more than one thread. The system writes to a file one after another, no matter who asks.
+/// So many bytes to copy are worth more than one thread. The system runs the writes of all threads to one file one after another.
 const THREADS_BYTES_MIN: u64 = 16 << 20;
 
 /// Writes everything of a plan from `at` on; on several threads where all cores are this process's own.

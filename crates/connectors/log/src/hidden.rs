@@ -137,7 +137,7 @@ impl LogContainer {
         group == self.shared().root
     }
 
-    /// Attributes of the log's own that an object has.
+    /// Returns the attributes of the log's own that an object has.
     pub(crate) fn hidden_attributes(&self, object: Token) -> Result<u32> {
         let names = [ID, DIMS, MAX_DIMS, PROPERTIES];
         if matches!(self.shared().read().known.get(&object), Some(KnownDataset::Logged(_))) {

@@ -181,7 +181,7 @@ pub(crate) fn within(list: &[ElementRun], from: u64, to: u64, size: u64) -> impl
     list[first..].iter().take_while(meets).map(move |piece| piece.cut(from, to, size))
 }
 
-/// Pieces in groups of bounded size; one that is larger is cut.
+/// Returns the pieces in groups of bounded size; one that is larger is cut.
 pub(crate) fn batches(pieces: &[ElementRun], size: u64, bytes_max: u64) -> Vec<Vec<ElementRun>> {
     let most = (bytes_max / size).max(1);
     let (mut batches, mut batch, mut capacity) = (Vec::new(), Vec::new(), most);

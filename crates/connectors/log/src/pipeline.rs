@@ -36,7 +36,7 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// `None` where elements stay as they are.
+    /// Returns the pipeline, or `None` if elements stay as they are.
     pub(crate) fn new(info: &DatasetInfo, version: TableVersion) -> Option<Self> {
         let stage = |filter: &FilterSpec| {
             let values = match (filter.id, filter.values.as_slice()) {

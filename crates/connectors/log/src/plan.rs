@@ -152,7 +152,7 @@ impl<'a> Plan<'a> {
         self.blocks.slice(piece, size)
     }
 
-    /// Bytes of blocks, in shares.
+    /// Adds the bytes of blocks, in shares.
     fn add_pieces(&mut self, pieces: &'a [ElementRun], size: u64) {
         let (mut from, mut bytes) = (0, 0);
         for (n, piece) in pieces.iter().enumerate() {

@@ -49,7 +49,7 @@ pub(crate) fn encode(create: &DatasetCreate) -> Vec<u8> {
     out
 }
 
-/// The opposite of [`encode`].
+/// Decodes what [`encode`] encoded.
 pub(crate) fn decode(bytes: &[u8], create: &mut DatasetCreate) -> Result<()> {
     let from = &mut Cursor::new(bytes, "properties of a logged dataset");
     create.layout = match from.u8()? {

@@ -313,7 +313,7 @@ impl LogContainer {
     }
 }
 
-/// The bytes of pieces that are in the file, one after another.
+/// Reads the bytes of pieces that are in the file, one after another.
 pub(crate) fn read_pieces(
     shared: &Shared,
     state: &LogState,
@@ -380,7 +380,7 @@ fn with_buffer(shared: &Shared, read: impl FnOnce(&mut Vec<u8>) -> Result<()>) -
     done
 }
 
-/// Bytes that wait in memory.
+/// Copies bytes that wait in memory.
 fn copy_waiting(blocks: &[&[u8]], part: &mut ReadPart<'_>) -> Result<()> {
     let lost = || Error::invalid("read elements").with("problem", "a request lost its bytes");
     copy_out(part, blocks.get(part.source as usize).ok_or_else(lost)?)

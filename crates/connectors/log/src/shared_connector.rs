@@ -8,7 +8,7 @@ use vol::{Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, E
 
 use crate::LogConnector;
 
-/// Keeps containers as [`LogConnector`] does. All members of a group create and open them together.
+/// Stores containers as [`LogConnector`] does. All members of a group create and open them together.
 #[derive(Clone)]
 pub struct SharedLogConnector {
     log: LogConnector,

@@ -1,4 +1,4 @@
-//! Writing elements: they are copied, or kept, until the next flush.
+//! Writing elements: they are copied or borrowed until the next flush.
 
 use model::selection::{Run, Runs};
 use model::{Dataspace, Error, Result, Selection, Token};

@@ -30,7 +30,7 @@ impl Attributes {
         self.entries.len()
     }
 
-    /// Committed datatypes that are used here, once for each use.
+    /// Returns the committed datatypes that are used here, once for each use.
     pub(crate) fn committed(&self) -> impl Iterator<Item = Token> {
         self.entries.values().filter_map(|attribute| attribute.info.committed)
     }

@@ -20,7 +20,7 @@ pub(crate) struct Blocks {
 /// Bytes of a block where the layout does not say: small enough to be sparse, large enough to be few.
 const BLOCK_BYTES: u64 = 64 << 10;
 
-/// Blocks for an extent whose layout has none: whole rows of the fastest dimensions.
+/// Returns the blocks for an extent whose layout has none: whole rows of the fastest dimensions.
 pub(crate) fn default_shape(dims: &[u64], element_bytes: u64) -> Vec<u64> {
     let mut elements = (BLOCK_BYTES / element_bytes.max(1)).max(1);
     let mut shape = vec![1; dims.len()];
@@ -76,7 +76,7 @@ impl Blocks {
         self.shape.iter().product::<u64>() as usize * self.element_bytes
     }
 
-    /// Chunk coordinates and bytes, in C order.
+    /// Returns the chunk coordinates and bytes, in C order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Vec<u64>, &Vec<u8>)> {
         self.blocks.iter()
     }
@@ -111,7 +111,7 @@ impl Blocks {
         Ok(block)
     }
 
-    /// Byte ranges of a run in its block and in packed elements.
+    /// Returns the byte ranges of a run in its block and in packed elements.
     fn ranges(&self, run: ChunkRun) -> (std::ops::Range<usize>, std::ops::Range<usize>) {
         let len = run.len as usize * self.element_bytes;
         let (block, packed) = (

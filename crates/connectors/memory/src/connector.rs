@@ -39,7 +39,7 @@ impl Store {
     }
 }
 
-/// Keeps containers in memory, by path. Clones share them.
+/// Stores containers in memory, by path. Clones share them.
 #[derive(Clone, Default)]
 pub struct MemoryConnector {
     stores: Arc<Mutex<BTreeMap<String, Arc<Store>>>>,

@@ -66,13 +66,13 @@ fn locate(files: &[ExternalFile], mut at: u64) -> Result<(usize, u64)> {
 }
 
 /// Opens each file once, when it is first needed.
-struct Opened<'a> {
+struct ExternalFiles<'a> {
     access: &'a FileAccess,
     from: &'a str,
     files: Vec<Option<Arc<dyn RawBytes>>>,
 }
 
-impl Opened<'_> {
+impl ExternalFiles<'_> {
     fn get(&mut self, n: usize, name: &str) -> Result<&dyn RawBytes> {
         if self.files[n].is_none() {
             let resolver = self.access.resolver.as_ref();
@@ -83,7 +83,7 @@ impl Opened<'_> {
     }
 }
 
-/// One transfer with external data: the files, who asks, and the dataset.
+/// One transfer with external data: the files, the caller's access, and the dataset.
 pub(crate) struct Transfer<'a> {
     pub(crate) files: &'a [ExternalFile],
     pub(crate) info: &'a DatasetInfo,
@@ -92,8 +92,8 @@ pub(crate) struct Transfer<'a> {
 }
 
 impl Transfer<'_> {
-    fn opened(&self) -> Opened<'_> {
-        Opened { access: self.access, from: self.from, files: vec![None; self.files.len()] }
+    fn opened(&self) -> ExternalFiles<'_> {
+        ExternalFiles { access: self.access, from: self.from, files: vec![None; self.files.len()] }
     }
 
     pub(crate) fn read(&self, selection: &Selection, into: &mut [u8]) -> Result<()> {

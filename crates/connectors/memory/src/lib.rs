@@ -3,7 +3,7 @@
 //!
 //! Containers live in the [`MemoryConnector`] that made them, by path, until they are deleted or it goes.
 //! One container opened twice shares its state. Operations take one read-write lock for each container, so
-//! that reads run in parallel and a write is seen whole or not at all. Filters are kept as properties and
+//! that reads run in parallel and a write is seen whole or not at all. Filters are stored as properties and
 //! not applied: elements are stored as they are, and raw chunks of a dataset with filters are `Unsupported`.
 #![forbid(unsafe_code)]
 

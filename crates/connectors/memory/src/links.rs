@@ -100,7 +100,7 @@ fn missing_link(name: &str) -> Error {
 }
 
 impl ContainerState {
-    /// Whether a new link may go there.
+    /// Checks that a new link may go there.
     pub(crate) fn check_place(&self, place: &LinkLocation, links_max: u64) -> Result<()> {
         check_name(&place.name)?;
         let group = self.group(place.group)?;

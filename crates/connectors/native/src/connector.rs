@@ -37,7 +37,7 @@ use crate::version_bounds::SetVersionBounds;
 use crate::virtual_views::SetVirtualView;
 use crate::write::create_file;
 
-/// Bytes of metadata kept for a file, unless the caller says otherwise.
+/// Bytes of metadata that are cached for a file by default.
 const METADATA_BYTES: u64 = 64 << 20;
 
 /// The native connector: containers are HDF5 files.

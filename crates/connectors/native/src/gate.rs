@@ -126,13 +126,13 @@ impl Gate {
         self.dirty(at).contains(&at)
     }
 
-    /// An object is about to change: from now on its readers ask the writer.
+    /// Marks an object that is about to change as dirty: from now on its readers ask the writer.
     pub(crate) fn mark_dirty(&self, at: Address) {
         debug_assert!(self.is_dirty(at) || self.has_no_readers(at), "{at:?} has readers");
         self.dirty(at).insert(at);
     }
 
-    /// A new object is about to be created, which no one knows yet.
+    /// Marks an object that is about to be created, which no reader knows yet.
     pub(crate) fn mark_new(&self, at: Address) {
         self.dirty(at).insert(at);
     }
@@ -142,7 +142,7 @@ impl Gate {
         self.all.try_read().is_none() || self.objects[shard_of(at)].lock.try_read().is_none()
     }
 
-    /// The file holds an object as it is.
+    /// Marks an object as clean, because the file holds it as it is.
     pub(crate) fn mark_clean(&self, at: Address) {
         self.dirty(at).remove(&at);
     }

@@ -1,4 +1,4 @@
-//! Caches that cost nothing until something is kept in them, and little while it is not much: most files that are
+//! Caches that cost nothing until something is in them, and little while it is not much: most files that are
 //! opened need few of theirs, for few things.
 
 use std::hash::Hash;
@@ -11,7 +11,7 @@ use system::sync::RwLock;
 
 /// Things that a cache is made for, and with that among how many parts threads share it. It grows with what it holds.
 const ITEMS: usize = 256;
-/// So many are kept in a list, which is searched from end to end.
+/// So many are in a list, which is searched from end to end.
 const FEW: usize = 12;
 
 /// A cache of things that weigh `weight_max` together at most.
@@ -37,7 +37,7 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> LazyCache<K, V, W> {
         LazyCache { items: 1, ..Self::new(weight_max, weighter) }
     }
 
-    /// Returns what is kept, all together.
+    /// Returns the weight of everything in the cache.
     pub(crate) fn weight(&self) -> u64 {
         match self.cache.get() {
             Some(cache) => cache.weight(),
@@ -53,7 +53,7 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> LazyCache<K, V, W> {
         self.weight_max.load(Ordering::Relaxed)
     }
 
-    /// Keeps no more than this from now on.
+    /// Caches no more than this from now on.
     pub(crate) fn set_weight_max(&self, weight_max: u64) {
         self.weight_max.store(weight_max, Ordering::Relaxed);
         match self.cache.get() {
@@ -67,12 +67,12 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> LazyCache<K, V, W> {
         }
     }
 
-    /// Returns how many things are kept.
+    /// Returns how many things are cached.
     pub(crate) fn len(&self) -> usize {
         self.cache.get().map_or_else(|| self.few.read().len(), Cache::len)
     }
 
-    /// Returns the keys of what is kept.
+    /// Returns the keys of everything in the cache.
     pub(crate) fn keys(&self) -> Vec<K>
     where
         K: Clone,
@@ -131,7 +131,7 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> LazyCache<K, V, W> {
         }
     }
 
-    /// Returns whether nothing is kept, or was since there is a cache.
+    /// Returns whether nothing is cached, or was since there is a cache.
     pub(crate) fn is_empty(&self) -> bool {
         // The list first, here too: it is empty from the moment on when what it held is in the cache.
         self.few.read().is_empty() && self.cache.get().is_none()

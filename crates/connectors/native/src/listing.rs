@@ -9,7 +9,7 @@ use vol::{AttributeInfo, OpList, Page};
 /// An entry of a listing.
 pub(crate) trait Listed: Clone {
     fn name(&self) -> &str;
-    /// Position in creation order, where it is tracked.
+    /// Returns the position in creation order, where it is tracked.
     fn creation_order(&self) -> Option<i64>;
 }
 
@@ -45,7 +45,7 @@ impl Listed for AttributeInfo {
 pub(crate) struct Tally(Mutex<Charge>);
 
 impl Tally {
-    /// Nothing is charged yet.
+    /// Returns an empty listing, for which nothing is charged yet.
     pub(crate) fn new(budget: &Budget) -> Self {
         Tally(Mutex::new(budget.empty_charge()))
     }
@@ -141,7 +141,7 @@ pub(crate) fn sort<T: Listed>(entries: &mut [T], op: &OpList) -> Result<()> {
     Ok(())
 }
 
-/// By the bytes of names in the file.
+/// Sorts entries by the bytes of their names in the file.
 pub(crate) fn sort_by_name<T: Listed>(entries: &mut [T]) {
     match entries.iter().all(|e| matches!(text::as_bytes(e.name()), Cow::Borrowed(_))) {
         true => sort_plain(entries),

@@ -186,7 +186,7 @@ fn key_page(container: &NativeContainer, parts: &Parts, start: u64, count: u64) 
     algorithms::maps::from_elements(key, &descriptors, &heap)
 }
 
-/// Keys in the form in which the file holds them.
+/// Returns the keys in the form in which the file holds them.
 fn stored_keys(container: &NativeContainer, key: &Datatype, keys: &[&[u8]]) -> Result<Vec<u8>> {
     if !matches!(key, Datatype::VarLen(_)) {
         return Ok(keys.concat());

@@ -15,7 +15,7 @@ vol::extension! {
     /// Counts look-ups of the metadata cache from zero on (`H5Freset_mdc_hit_rate_stats`): the extension
     /// `native.reset_metadata_cache_counts`.
     pub struct ResetMetadataCacheCounts = "native.reset_metadata_cache_counts": Write, () => ();
-    /// Bounds the metadata that is kept in memory to so many bytes (`H5Fset_mdc_config`): the extension
+    /// Bounds the metadata that is cached to so many bytes (`H5Fset_mdc_config`): the extension
     /// `native.set_metadata_cache_bytes`.
     pub struct SetMetadataCacheBytes = "native.set_metadata_cache_bytes": Write, u64 => ();
     /// Removes what was decoded of an object from the metadata cache (`H5Pset_evict_on_close`): the extension

@@ -11,7 +11,7 @@ use crate::store::ByBytes;
 pub(crate) const PAGE_BYTES: u64 = 4096;
 /// Most pages that are read at once.
 const WINDOW_MAX: u64 = 16;
-/// Larger blocks are read, and kept, on their own.
+/// Larger blocks are read and cached on their own.
 const BLOCK_BYTES_MAX: u64 = 2 * PAGE_BYTES;
 
 /// Where more pages than these change, all are forgotten: it costs less than to look for each.
@@ -48,7 +48,7 @@ impl From<Arc<Vec<u8>>> for Block {
 /// Reads so many bytes from a place on.
 type Read<'r, E> = dyn FnMut(u64, usize) -> Result<Vec<u8>, E> + 'r;
 
-/// The pages that are kept, and where reading goes on.
+/// The cached pages, and where reading goes on.
 #[derive(Debug)]
 pub(crate) struct Pages {
     /// By number. A reader of one object may put a page here after another object in it changed.
@@ -71,7 +71,7 @@ impl Pages {
         self.cache.set_weight_max(bytes_max);
     }
 
-    /// Returns the bytes and the number of the pages that are kept.
+    /// Returns the bytes and the number of the cached pages.
     pub(crate) fn kept(&self) -> (u64, usize) {
         (self.cache.weight(), self.cache.len())
     }
@@ -92,7 +92,7 @@ impl Pages {
         (first..=last).for_each(|number| self.cache.remove(number));
     }
 
-    /// Keeps the start of the file, which was read already.
+    /// Caches the start of the file, which was read already.
     pub(crate) fn put_first(&self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
             self.cache.insert(0, self.cache.stamp(0), Arc::new(bytes));
@@ -100,7 +100,7 @@ impl Pages {
         }
     }
 
-    /// Copies bytes that lie in one page, if that is kept; whether it did.
+    /// Copies bytes that lie in one cached page. Returns whether it is cached.
     pub(crate) fn copy(&self, at: u64, into: &mut [u8]) -> bool {
         if into.len() as u64 > PAGE_BYTES - at % PAGE_BYTES {
             return false;

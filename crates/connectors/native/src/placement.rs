@@ -98,7 +98,7 @@ pub(crate) fn parts(file: &Reader, dataset: &Dataset, selection: &Selection) -> 
     }
 }
 
-/// First byte and length of each piece.
+/// Returns the first byte and length of each piece.
 pub(crate) fn ranges(dataset: &Dataset, parts: &PlacementParts) -> Result<Vec<(u64, u64)>> {
     let bytes = dataset.element_bytes() as u64;
     Ok(match parts {

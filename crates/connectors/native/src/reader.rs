@@ -39,9 +39,9 @@ use crate::work::{Work, WorkBuffers};
 /// How often metadata is read while another program writes, before what is wrong with it is an error: as in libhdf5.
 pub(crate) const READ_ATTEMPTS: u64 = 100;
 
-/// Datasets whose headers are kept in decoded form.
+/// Datasets whose decoded headers are cached.
 const DATASETS_CACHE_COUNT: u64 = 1024;
-/// Bytes of trees and heaps that are kept in decoded form.
+/// Bytes of decoded trees and heaps that are cached.
 const DECODED_BYTES: u64 = 4 << 20;
 
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ pub(crate) struct Reader {
     pub(crate) conversions: Arc<Conversions>,
     pub(crate) look_ups: LookUps,
     pub(crate) log: CacheLog,
-    /// Bytes of metadata that may be kept.
+    /// Bytes of metadata that may be cached.
     metadata_cache_bytes: AtomicU64,
     pub(crate) headers: StampedCache<Address, Arc<Header>, ByHeader>,
     pub(crate) collections: StampedCache<Address, Arc<Collection>, ByCollection>,
@@ -190,7 +190,7 @@ impl Reader {
         self.cached(&self.headers, address, || header.map(Arc::new)).map(drop)
     }
 
-    /// Returns what a cache holds for an address, or what `load` gives, which is kept unless it was removed meanwhile.
+    /// Returns what a cache holds for an address, or what `load` returns, which is cached unless it was removed meanwhile.
     fn cached<V: Clone, W: Weighter<Address, V> + Clone>(
         &self,
         cache: &StampedCache<Address, V, W>,
@@ -311,7 +311,7 @@ impl Reader {
         Ok(encoded)
     }
 
-    /// An object changed: what was decoded of it is out of date.
+    /// Forgets an object that changed, and everything that was decoded of it.
     pub(crate) fn forget(&self, at: Address) {
         self.log.note(CacheEvent::Dirty(at));
         self.remove(at);
@@ -338,14 +338,14 @@ impl Reader {
         self.chunks.forget_all();
     }
 
-    /// A collection changed.
+    /// Forgets a collection that changed.
     pub(crate) fn forget_collection(&self, at: Address) {
         self.collections.remove(at);
     }
 }
 
 impl Reader {
-    /// Bounds the metadata that is kept in memory, at most at the largest bound that libhdf5 knows.
+    /// Bounds the metadata that is cached, at most at the largest bound that libhdf5 knows.
     pub(crate) fn set_metadata_cache_bytes(&self, bytes: u64) {
         let bytes = bytes.min(METADATA_CACHE_BYTES_MAX);
         self.metadata_cache_bytes.store(bytes, Ordering::Relaxed);

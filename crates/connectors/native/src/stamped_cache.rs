@@ -1,7 +1,7 @@
 //! A cache of what was read from a file that others change meanwhile.
 //!
-//! A reader may be about to keep what it read before it was changed. It therefore asks for a [`Stamp`] before it reads, and
-//! what it read is kept only if nothing under that key was removed since. Nobody finds it in between.
+//! A reader may be about to cache what it read before it was changed. It therefore asks for a [`Stamp`] before it reads, and
+//! what it read is cached only if nothing under that key was removed since. Nobody finds it in between.
 
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +22,7 @@ pub(crate) struct Stamp(u64);
 #[derive(Debug, Default)]
 struct Removals {
     count: AtomicU64,
-    /// Held while something is kept or removed.
+    /// Held while something is cached or removed.
     changing: Mutex<()>,
 }
 
@@ -65,7 +65,7 @@ impl<K: Copy + Eq + Hash + Into<u64>, V: Clone, W: Weighter<K, V> + Clone> Stamp
         self.cache.get(&key)
     }
 
-    /// Keeps what was read after `stamp` was asked for, unless something under its key was removed since.
+    /// Caches what was read after `stamp` was asked for, unless something under its key was removed since.
     pub(crate) fn insert(&self, key: K, stamp: Stamp, value: V) {
         let Some(removals) = self.removals(key) else { return self.cache.insert(key, value) };
         let _changing = removals.changing.lock();
@@ -74,7 +74,7 @@ impl<K: Copy + Eq + Hash + Into<u64>, V: Clone, W: Weighter<K, V> + Clone> Stamp
         }
     }
 
-    /// Removes what is kept, and what readers are about to keep.
+    /// Removes what is cached, and what readers are about to cache.
     pub(crate) fn remove(&self, key: K) {
         let Some(removals) = self.removals(key) else { return self.cache.remove(&key) };
         let _changing = removals.changing.lock();
@@ -92,7 +92,7 @@ impl<K: Copy + Eq + Hash + Into<u64>, V: Clone, W: Weighter<K, V> + Clone> Stamp
         self.cache.clear();
     }
 
-    /// Keeps no more than this from now on.
+    /// Caches no more than this from now on.
     pub(crate) fn set_weight_max(&self, weight_max: u64) {
         self.cache.set_weight_max(weight_max);
     }

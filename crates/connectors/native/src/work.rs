@@ -16,9 +16,9 @@ pub(crate) struct Work {
     pub(crate) filters: filters::Scratch,
 }
 
-/// Buffers that are larger are not kept.
+/// Buffers that are larger are freed.
 const KEPT_BYTES_MAX: usize = 8 << 20;
-/// Workers whose buffers are kept.
+/// Workers whose buffers are used again.
 const KEPT_MAX: usize = 8;
 
 impl Work {

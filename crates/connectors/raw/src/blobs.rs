@@ -63,7 +63,7 @@ impl Blobs {
         Error::io(operation, e).with("path", self.dir.path(&self.path).display())
     }
 
-    /// Keeps values in memory.
+    /// Adds values to those in memory.
     pub(crate) fn keep(&self, values: &[&[u8]]) -> Vec<u8> {
         let mut state = self.state();
         let mut ids = Vec::with_capacity(values.len() * 8);

@@ -27,7 +27,7 @@ pub(crate) const CAPABILITY: Capability = Capability { raw_chunks: false, times:
 /// Name in locations.
 pub(crate) const NAME: &str = "raw";
 
-/// Keeps containers as folders. Clones know the same open ones.
+/// Stores containers as folders. Clones share the open ones.
 #[derive(Clone, Default)]
 pub struct RawConnector {
     open: Arc<Mutex<HashMap<PathBuf, Weak<Folder>>>>,

@@ -1,4 +1,4 @@
-//! The elements of one dataset: which file, which extent, and who may touch them now.
+//! The elements of one dataset: their file, their extent, and their lock.
 
 use std::fs::File;
 use std::io::ErrorKind;

@@ -287,7 +287,7 @@ impl Folder {
     }
 }
 
-/// Variable-length values and references.
+/// Returns the path of the file of variable-length values and references.
 pub(crate) fn heap_path() -> PathBuf {
     Path::new(OWN_FOLDER).join("heap")
 }

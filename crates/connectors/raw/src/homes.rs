@@ -125,12 +125,12 @@ impl ObjectHomes {
         homes.find(|(_, home)| home.parent == parent && home.stem == stem).map(|(token, _)| *token)
     }
 
-    /// Folders above an object: how deep it is.
+    /// Returns the number of folders above an object.
     pub(crate) fn depth(&self, token: Token) -> usize {
         self.parts(token).map_or(0, |parts| parts.len())
     }
 
-    /// Stems from the root to an object; `None` where it has no home.
+    /// Returns the stems from the root to an object, or `None` if it has no home.
     fn parts(&self, token: Token) -> Option<Vec<&OsStr>> {
         let (mut parts, mut here) = (Vec::new(), token);
         while here != self.root {

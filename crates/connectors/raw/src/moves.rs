@@ -156,7 +156,7 @@ impl Commit<'_> {
     }
 
     /// Removes the folder of a group, whose objects left it. What another caller put there is not ours to remove, and must
-    /// not come back as a group: it is kept aside.
+    /// not come back as a group: it is moved aside.
     fn drop_group(&self, token: Token, path: &Path) -> Result<()> {
         let dir = self.folder.dir();
         let left = dir.remove_known(path, removal::is_of_empty_group);

@@ -122,7 +122,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Elements and values that were written, on the medium.
+    /// Syncs elements and values that were written.
     fn sync(&self, durability: Durability) -> Result<()> {
         if durability == Durability::None {
             return Ok(());
@@ -278,7 +278,7 @@ impl Commit<'_> {
         Ok(wanted)
     }
 
-    /// Types that are used though no link leads to them.
+    /// Writes types that are used though no link leads to them.
     fn write_types(&self) -> Result<()> {
         let (dir, folder) = (self.folder.dir(), Path::new(OWN_FOLDER).join(TYPES_FOLDER));
         let mut wanted = BTreeMap::new();

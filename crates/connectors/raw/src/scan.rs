@@ -214,7 +214,7 @@ impl<'a> ScanResult<'a> {
         Ok(())
     }
 
-    /// A file without metadata is a dataset of bytes.
+    /// Reads a file without metadata as a dataset of bytes.
     fn bytes(&mut self, parent: Parent, stem: &OsString, path: PathBuf, is_plain: bool) {
         let file = if is_plain { path.clone() } else { with_ending(&path, ".bin") };
         let bytes = self.dir.info(&file).map_or(0, |info| info.bytes);

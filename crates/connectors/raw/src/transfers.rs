@@ -144,7 +144,7 @@ impl RawContainer {
     }
 }
 
-/// Mappings whose sources in one file are in another.
+/// Returns the mappings whose sources in one file are in another.
 pub(crate) fn renamed(mappings: &[VirtualMapping], from: &str, to: &str) -> Vec<VirtualMapping> {
     let rename = |mapping: &VirtualMapping| {
         let file = if mapping.file == from { to.to_owned() } else { mapping.file.clone() };

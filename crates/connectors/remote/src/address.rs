@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::{Error, Result};
 
-/// The changes that a client of several nodes keeps, unless the location says otherwise.
+/// Bytes of changes that a client of several nodes buffers by default.
 const KEPT_BYTES_MAX: u64 = 64 << 20;
 
 /// The port where none is named.
@@ -60,7 +60,7 @@ pub struct Options {
     pub connections: usize,
     /// The node that is used first, counted from 0.
     pub node: Option<usize>,
-    /// Bytes of changes that a client of several nodes keeps until they are stored.
+    /// Bytes of changes that a client of several nodes buffers until they are stored.
     pub kept_bytes_max: u64,
     /// Elements are read and written in the file itself, which we see as the server does.
     pub direct: bool,

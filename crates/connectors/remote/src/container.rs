@@ -144,7 +144,7 @@ impl RemoteContainer {
         Ok(false)
     }
 
-    /// Like [`Self::directly`] for a transfer of any size.
+    /// Reads elements as [`Self::directly`] does, for a transfer of any size.
     fn read_directly(&self, reads: &mut [OpRead<'_>]) -> Result<bool> {
         let of = |read: &OpRead<'_>| (read.dataset, read.into.len());
         if let [read] = reads
@@ -169,7 +169,7 @@ impl RemoteContainer {
         })
     }
 
-    /// Like [`Self::read_directly`].
+    /// Writes elements as [`Self::read_directly`] reads them.
     fn write_directly(&self, writes: &[OpWrite<'_>]) -> Result<bool> {
         let transfers: Vec<Transfer<'_>> = writes
             .iter()

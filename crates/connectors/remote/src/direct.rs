@@ -161,7 +161,7 @@ impl<'s> Lease<'s> {
         Lease { session, number, span, began, good_ns, renewing, is_lost }
     }
 
-    /// Time for which it is good, as we know it.
+    /// Returns the time for which the lock is valid, as far as this client knows.
     fn left(&self) -> Duration {
         let now = nanoseconds(self.began.elapsed());
         Duration::from_nanos(self.good_ns.load(Ordering::Acquire).saturating_sub(now))

@@ -28,7 +28,7 @@ type ConnectionCall<'c> = dyn FnMut(&mut Connection) -> std::result::Result<Answ
 /// Pauses between attempts grow up to this.
 const PAUSE_MAX: Duration = Duration::from_millis(250);
 
-/// Connections that are kept for the next operation.
+/// Connections that stay open for the next operation.
 const IDLE_MAX: usize = 16;
 
 /// The numbers of operations.

@@ -50,7 +50,7 @@ struct StartedState {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread shares with those who start operations.
+/// The state that the thread shares with callers that start operations.
 #[derive(Default)]
 struct Shared {
     state: Mutex<StartedState>,

@@ -42,7 +42,7 @@ pub(crate) fn encode_into(
     encoded.map_err(|error| at.invalid(error.to_string()))
 }
 
-/// Like [`encode_into`], with effort of a level. The pure-Rust encoder has no more of it to give.
+/// Encodes as [`encode_into`] does. The pure-Rust encoder has no levels of effort.
 #[cfg(not(feature = "lz4-c"))]
 pub(crate) fn encode_high(at: Origin, input: &[u8], _level: u32, out: &mut [u8]) -> Result<usize, Error> {
     encode_into(at, input, 1, out)

@@ -4,7 +4,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 
 use crate::error::{Error, Origin};
 
-/// A compressor has some 300 KiB of tables: it is kept for the next stream.
+/// A compressor has some 300 KiB of tables, so it is used again for the next stream.
 #[derive(Default)]
 pub(crate) struct CodecState {
     encoder: Option<(u32, Compress)>,

@@ -2,7 +2,7 @@
 //! connector with chunks needs, and what knows of no storage.
 //!
 //! [`complete`] gives filters of a new dataset the values that depend on its type and chunks; [`apply`] and [`undo`]
-//! take one chunk through them; [`other`] keeps what `H5Pencode` does not say about them.
+//! take one chunk through them; [`other`] encodes what `H5Pencode` leaves out.
 
 mod named;
 mod other;

@@ -9,7 +9,7 @@ pub use write::datatype_to_json;
 use model::datatype::{Bits, Datatype, Float};
 use model::{ByteOrder, Error, Result};
 
-/// `H5T_STD_I32LE` and the like: what most numbers are.
+/// Returns the predefined name of a type, such as `H5T_STD_I32LE`.
 fn predefined(datatype: &Datatype) -> Option<String> {
     let (family, bits) = match datatype {
         Datatype::Integer(t) if t.signed => ("STD_I", &t.bits),

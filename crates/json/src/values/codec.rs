@@ -256,7 +256,7 @@ fn pad_byte(padding: StringPad) -> u8 {
     if padding == StringPad::SpacePadded { b' ' } else { 0 }
 }
 
-/// Text without its padding, which comes back as it was: what else is in the field stays.
+/// Returns text without its padding, which comes back as it was: what else is in the field stays.
 fn trimmed(element: &[u8], padding: StringPad) -> &[u8] {
     let end = element.iter().rposition(|&b| b != pad_byte(padding)).map_or(0, |last| last + 1);
     &element[..end]

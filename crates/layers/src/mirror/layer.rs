@@ -10,7 +10,7 @@ use crate::mirror::mark::MARK;
 use crate::mirror::read::without_descriptors;
 use crate::mirror::targets::{Mirror, Policy};
 
-/// Keeps containers in several places.
+/// Stores containers in several places.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MirrorLayer;
 

@@ -87,7 +87,7 @@ impl Mirror {
         if object == self.root { mark::is_there(&*self.primary, object) } else { Ok(false) }
     }
 
-    /// Attributes without the mirror's own.
+    /// Returns the attributes without the mirror's own.
     pub(crate) fn list_attributes(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
         if !self.is_marked(object)? {
             return self.primary.attribute_list(object, op);

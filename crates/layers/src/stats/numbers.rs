@@ -91,7 +91,7 @@ pub(crate) struct Merged {
     pub(crate) others: Numbers,
 }
 
-/// Small numbers of threads, in the order in which they came here first.
+/// Returns the number of this thread, counted in the order in which threads came here first.
 fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local!(static NUMBER: usize = NEXT.fetch_add(1, Ordering::Relaxed));

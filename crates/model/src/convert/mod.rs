@@ -95,7 +95,7 @@ impl Plan {
         self.run_exact(from, to, count, heap)
     }
 
-    /// Like [`Plan::run`], for slices of exactly `count` elements.
+    /// Converts exactly `count` elements, as [`Plan::run`] does.
     fn run_exact(&self, from: &[u8], to: &mut [u8], count: usize, heap: &mut Heap) -> Result<()> {
         match &self.step {
             Step::Copy => to.copy_from_slice(from),

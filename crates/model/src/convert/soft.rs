@@ -225,7 +225,7 @@ fn is_implied(f: &Float) -> bool {
     f.normalization == Normalization::Implied
 }
 
-/// Bits of the mantissa after the point.
+/// Returns the number of bits of the mantissa after the point.
 fn fraction_bits(f: &Float) -> u32 {
     u32::from(f.mantissa_bits) - u32::from(!is_implied(f))
 }

@@ -35,7 +35,7 @@ impl Axis {
         (self.count == 1 && self.block != UNLIMITED).then_some((self.start, self.block))
     }
 
-    /// `len` coordinates from `start`.
+    /// Returns the axis of `len` coordinates from `start`.
     pub(super) fn range(start: u64, len: u64) -> Self {
         Axis { start, stride: 1, count: 1, block: len }
     }
@@ -94,17 +94,17 @@ impl Axis {
         self.count == UNLIMITED || self.block == UNLIMITED
     }
 
-    /// Selected coordinates, of a bounded axis.
+    /// Returns the number of selected coordinates of a bounded axis.
     pub(super) fn size(&self) -> u64 {
         self.count.saturating_mul(self.block)
     }
 
-    /// Last coordinate, of a bounded axis.
+    /// Returns the last coordinate, of a bounded axis.
     pub(super) fn last(&self) -> u64 {
         self.start + (self.count - 1) * self.stride + (self.block - 1)
     }
 
-    /// Selected coordinates below `x`.
+    /// Returns the number of selected coordinates below `x`.
     pub(super) fn index_of(&self, x: u64) -> u64 {
         let Some(distance) = x.checked_sub(self.start) else { return 0 };
         if self.count == 1 {
@@ -136,7 +136,7 @@ impl Axis {
         }
     }
 
-    /// Coordinates of the indices `from..to` as an axis, unless both a cut block and a whole one remain.
+    /// Returns the coordinates of the indices `from..to` as an axis, unless both a cut block and a whole one remain.
     pub(super) fn slice(&self, from: u64, to: u64) -> Option<Self> {
         let (first, last) = (from / self.block, (to - 1) / self.block);
         if first == last {

@@ -167,7 +167,7 @@ fn index_block(ranges: &[(u64, u64)]) -> Result<Selection> {
     Selection::block(&start, &shape)
 }
 
-/// Coordinates of a part of a hyperslab as indices in it. Touching coordinates have touching indices.
+/// Returns the coordinates of a part of a hyperslab as indices in it. Touching coordinates have touching indices.
 fn to_indices(node: &Arc<Node>, axes: &[Axis], memo: &mut Memo) -> Result<Arc<Node>> {
     if let Some(known) = memo.get(&Arc::as_ptr(node)) {
         return Ok(known.clone());

@@ -70,7 +70,7 @@ impl Regular {
         self.axes.iter().any(Axis::is_unlimited)
     }
 
-    /// Selected elements of a bounded hyperslab.
+    /// Returns the number of selected elements of a bounded hyperslab.
     pub(super) fn elements(&self) -> u64 {
         self.axes.iter().map(Axis::size).product()
     }
@@ -80,13 +80,13 @@ impl Regular {
         self.axes.iter().map(|axis| axis.count).product()
     }
 
-    /// Start and shape, where there is only one block.
+    /// Returns the start and shape, where there is only one block.
     pub(super) fn as_block(&self) -> Option<(Vec<u64>, Vec<u64>)> {
         let is_block = self.axes.iter().all(|axis| axis.count == 1);
         is_block.then(|| self.axes.iter().map(|axis| (axis.start, axis.block)).unzip())
     }
 
-    /// Selected coordinates in each dimension.
+    /// Returns the number of selected coordinates in each dimension.
     pub(super) fn sizes(&self) -> Vec<u64> {
         self.axes.iter().map(Axis::size).collect()
     }
@@ -111,7 +111,7 @@ impl Regular {
         }
     }
 
-    /// In each dimension, the range of indices whose coordinates lie in the box.
+    /// Returns, in each dimension, the range of indices whose coordinates lie in the box.
     pub(super) fn indices_in(&self, start: &[u64], shape: &[u64]) -> Vec<(u64, u64)> {
         let corners = start.iter().zip(shape);
         let range = |(axis, (&low, &len)): (&Axis, (&u64, &u64))| {

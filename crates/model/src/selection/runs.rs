@@ -206,7 +206,7 @@ impl RegularWalk {
         Self::of(Vec::new(), Row::new(&Axis::range(0, 1), 0, (0, 1), 1))
     }
 
-    /// `None` where the hyperslab and the box do not meet.
+    /// Returns the runs, or `None` if the hyperslab and the box do not meet.
     pub(super) fn new(regular: &Regular, frame: &Frame) -> Option<Self> {
         let ranges = regular.indices_in(&frame.low, &frame.shape);
         if ranges.iter().any(|(from, to)| from >= to) {

@@ -92,9 +92,9 @@ impl<'a> Received<'a> {
 
 /// The result of an operation on the wire.
 pub(crate) trait Answered: Sized {
-    /// Into an answer.
+    /// Appends the value to an answer.
     fn put(self, answer: &mut Answer) -> Result<()>;
-    /// From an answer.
+    /// Reads the value from an answer.
     fn get(from: &mut Received<'_>) -> Result<Self>;
 }
 

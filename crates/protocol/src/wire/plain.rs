@@ -80,20 +80,20 @@ impl Wire for Token {
     }
 }
 
-/// The number of items of a list.
+/// Appends the number of items of a list.
 pub(super) fn put_count(count: usize, out: &mut Vec<u8>) -> Result<()> {
     let too_many = |_| Error::limit("encode message").with("items", count);
     u32::try_from(count).map_err(too_many)?.put(out)
 }
 
-/// Text, wherever it is.
+/// Appends text, wherever it is.
 pub(super) fn put_text(text: &str, out: &mut Vec<u8>) -> Result<()> {
     put_count(text.len(), out)?;
     out.extend_from_slice(text.as_bytes());
     Ok(())
 }
 
-/// A list, wherever it is.
+/// Appends a list, wherever it is.
 pub(super) fn put_list<T: Wire>(items: &[T], out: &mut Vec<u8>) -> Result<()> {
     put_count(items.len(), out)?;
     T::put_all(items, out)

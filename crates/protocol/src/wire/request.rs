@@ -32,7 +32,7 @@ pub(crate) struct Outgoing<'a> {
 }
 
 impl Outgoing<'_> {
-    /// No arguments yet.
+    /// Returns a request without arguments.
     pub(crate) fn new() -> Self {
         Outgoing { bytes: scratch::take(), bulk: Vec::new(), into: Vec::new() }
     }
@@ -89,7 +89,7 @@ impl<'a> Incoming<'a> {
         self.into.next().ok_or_else(|| self.reader.corrupt("a buffer is missing"))
     }
 
-    /// Datasets and selections of transfers, which come one after another.
+    /// Returns the datasets and selections of transfers, which come one after another.
     pub(super) fn transfers(&mut self) -> Result<impl Iterator<Item = (Token, &'a Selection)> + use<'a>> {
         let count = self.reader.count(17)?;
         let (mut datasets, mut selections) = (Vec::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-/// Buffers that are kept: calls nest as deep as layers do.
+/// Buffers that a thread has for later calls: calls nest as deep as layers do.
 const SPARE_MAX: usize = 8;
 
 /// Larger ones are given back to the system.
@@ -17,7 +17,7 @@ pub(super) fn take() -> Vec<u8> {
     SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default()
 }
 
-/// A buffer that is not needed any more.
+/// Gives back a buffer that is not needed any more.
 pub(super) fn give(mut buffer: Vec<u8>) {
     if buffer.capacity() == 0 || buffer.capacity() > SPARE_BYTES_MAX {
         return;

@@ -150,7 +150,7 @@ impl CachedObject {
         (checksum(std::slice::from_ref(&data)).as_ref() == &bytes[len..]).then_some(data)
     }
 
-    /// Keeps bytes. A cache that cannot be written keeps nothing.
+    /// Stores bytes. A cache that cannot be written stores nothing.
     pub(crate) fn put(&self, range: &Range<u64>, pieces: &[Bytes]) {
         if self.write(range, pieces).is_ok() {
             self.ranges.lock().push(range.clone());

@@ -7,7 +7,7 @@ use files::DriverParameters;
 
 use crate::cache::DiskCache;
 
-/// Bytes of a file that are kept in memory, unless the caller says otherwise.
+/// Bytes of a file that are cached in memory by default.
 const MEMORY_BYTES: u64 = 64 << 20;
 /// Bytes of a cache on disk, unless the caller says otherwise.
 const CACHE_BYTES: u64 = 1 << 30;

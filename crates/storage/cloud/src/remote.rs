@@ -34,7 +34,7 @@ const AHEAD_BYTES_NEAR: u64 = 8 << 20;
 const REQUESTS_MAX: usize = 16;
 /// So few small ranges are fetched with what lies around them.
 const FEW: usize = 4;
-/// Metadata that a caller who reads on gets with one request at most.
+/// The most metadata that is fetched with one request for a caller that reads on.
 const METADATA_BYTES_MAX: u64 = 1 << 20;
 /// Answers that take longer than this come from far away.
 const FAR: Duration = Duration::from_millis(30);

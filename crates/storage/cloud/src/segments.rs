@@ -57,7 +57,7 @@ impl Segment {
         self.purpose == Purpose::Elements && self.unread.load(Ordering::Relaxed) == self.len()
     }
 
-    /// Takes the answer of the request, and wakes those who wait for it.
+    /// Takes the answer of the request, and wakes the threads that wait for it.
     pub(crate) fn finish(&self, answer: Result<Vec<Bytes>, Failure>) {
         *self.content.lock() = match answer {
             Ok(pieces) => Content::Arrived(pieces),

@@ -228,7 +228,7 @@ impl Dir {
         Ok((Dir::open(parent.unwrap_or(Path::new(".")))?, PathBuf::from(name)))
     }
 
-    /// Returns a path that leads to this very directory as long as it is open, whatever is put in its place: for those who know paths
+    /// Returns a path that leads to this very directory as long as it is open, whatever is put in its place: for code that takes paths
     /// only. Where the system has none, the path by which it was opened.
     pub fn pinned(&self) -> PathBuf {
         self.handle.pinned().filter(|path| path.exists()).unwrap_or_else(|| self.path.clone())
@@ -423,7 +423,7 @@ impl Dir {
     }
 }
 
-/// `None` for what is not there.
+/// Returns the result, or `None` for an error that says that nothing is there.
 fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
@@ -431,7 +431,7 @@ fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Seconds and nanoseconds since 1970.
+/// Returns the system time of seconds and nanoseconds since 1970.
 #[cfg_attr(not(unix), allow(dead_code, reason = "the system tells times in another form"))]
 fn time(seconds: i64, nanoseconds: u32) -> Option<SystemTime> {
     let whole = Duration::from_secs(seconds.unsigned_abs());

@@ -24,7 +24,7 @@ pub struct DirectOptions {
 }
 
 impl Default for DirectOptions {
-    /// libhdf5's: 4 KiB, 4 KiB and 16 MiB.
+    /// Returns libhdf5's defaults: 4 KiB, 4 KiB and 16 MiB.
     fn default() -> Self {
         DirectOptions { alignment: 4096, block_bytes: 4096, copy_buffer_bytes: 16 << 20 }
     }

@@ -139,7 +139,7 @@ impl Mode {
 /// Calls may overlap in time. Two writes, or a write and a read, of the same bytes at the same time give some mix
 /// of old and new bytes; callers that care serialise them.
 pub trait File: Send + std::marker::Sync + std::fmt::Debug {
-    /// Current length in bytes.
+    /// Returns the current length in bytes.
     fn len(&self) -> io::Result<u64>;
 
     /// Fills `buf` from `offset`, or fails with `UnexpectedEof` if the file ends before. An empty `buf` always

@@ -33,7 +33,7 @@ pub(crate) struct MemberMap {
 }
 
 impl MemberMap {
-    /// Metadata and raw data: libhdf5's split driver.
+    /// Returns the map of libhdf5's split driver: one member for metadata, and one for raw data.
     pub(crate) fn split(metadata: &str, raw: &str) -> io::Result<MemberMap> {
         if metadata == raw {
             return Err(invalid("metadata and raw data need different files"));

@@ -24,7 +24,7 @@ pub struct MemoryOptions {
 }
 
 impl Default for MemoryOptions {
-    /// 64 KiB increments, at most 4 GiB, no backing file, writable.
+    /// Returns the defaults: 64 KiB increments, at most 4 GiB, no backing file, writable.
     fn default() -> Self {
         MemoryOptions { increment_bytes: 64 * 1024, bytes_max: 1 << 32, backing: None, read_only: false }
     }

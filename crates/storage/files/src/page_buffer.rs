@@ -15,14 +15,14 @@ use crate::forward::forward;
 use crate::{File, Handle, Sync};
 use pages::{Page, Pages};
 
-/// The size of a page buffer, and the shares of it that are kept for each kind of data.
+/// The size of a page buffer, and the shares of it that are reserved for each kind of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageBufferOptions {
     /// Offset of the first page.
     pub base: u64,
     /// Bytes of a page.
     pub page_bytes: u64,
-    /// Pages that are kept, at most.
+    /// The most pages in the buffer.
     pub pages_max: usize,
     /// Pages of metadata that raw data does not push out.
     pub metadata_pages_min: usize,

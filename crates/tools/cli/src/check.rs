@@ -9,7 +9,7 @@ use hyperslab::{Kind, Result};
 use serde_json::json;
 
 use crate::help::refuse;
-use crate::open::{Opened, advice, open, shown};
+use crate::open::{OpenContainer, advice, open, shown};
 use crate::progress::Progress;
 use crate::settings::registry;
 use crate::total::{Measure, Total, count, is_near};
@@ -136,7 +136,7 @@ fn check_json(out: &mut dyn Write, file: &str) -> io::Result<bool> {
 }
 
 /// Reads everything in a container.
-fn checked(opened: &Opened) -> Report {
+fn checked(opened: &OpenContainer) -> Report {
     let (container, progress) = (&*opened.container, Progress::start(&shown(&opened.location)));
     progress.expect(|| {
         let root = container.info().ok().filter(|_| is_near(&opened.location))?.root;

@@ -109,7 +109,7 @@ fn painted(colour: &str, text: &str) -> String {
     format!("\x1b[{colour}m{text}\x1b[0m")
 }
 
-/// A line of `ls`: a name, whose spaces are escaped, and a kind.
+/// Returns a line of `ls`: a name, whose spaces are escaped, and a kind.
 fn listed(line: &str) -> Option<String> {
     let is_end = |(at, _): &(usize, &str)| !line[..*at].ends_with('\\');
     let (end, _) = line.match_indices(' ').find(is_end)?;
@@ -119,7 +119,7 @@ fn listed(line: &str) -> Option<String> {
     (!name.is_empty()).then(|| painted(colour, name) + rest)
 }
 
-/// A line of `dump`: a word, and the name of an object in quotes.
+/// Returns a line of `dump`: a word, and the name of an object in quotes.
 fn dumped(line: &str) -> Option<String> {
     let start = line.len() - line.trim_start_matches(' ').len();
     let (indent, rest) = line.split_at(start);

@@ -1,4 +1,4 @@
-//! `hyperslab objects`: what a container keeps in an object store, for people who want to see the mapping.
+//! `hyperslab objects`: what a container stores in an object store, for people who want to see the mapping.
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -36,7 +36,7 @@ pub(crate) fn advice(error: &Error) -> String {
 
 /// An open container, and the way from it to the files it refers to.
 #[derive(Clone)]
-pub(crate) struct Opened {
+pub(crate) struct OpenContainer {
     /// The container.
     pub(crate) container: Arc<dyn Container>,
     /// Opens files that it refers to, where there is a folder for them.
@@ -46,12 +46,12 @@ pub(crate) struct Opened {
 }
 
 /// Opens a location to read it. Files that it refers to are opened from its own folder only.
-pub(crate) fn open(location: &str, driver: Option<&str>) -> Result<Opened> {
+pub(crate) fn open(location: &str, driver: Option<&str>) -> Result<OpenContainer> {
     open_with(location, driver, VirtualView::default())
 }
 
 /// Like [`open`], and virtual datasets reach as far as the view says.
-pub(crate) fn open_with(location: &str, driver: Option<&str>, view: VirtualView) -> Result<Opened> {
+pub(crate) fn open_with(location: &str, driver: Option<&str>, view: VirtualView) -> Result<OpenContainer> {
     let access = FileAccess { driver: driver.map(str::to_owned), virtual_view: view, ..FileAccess::read() };
     let mut opened = open_as(location, layered(access))?;
     opened.container = measured(opened.container);
@@ -59,11 +59,11 @@ pub(crate) fn open_with(location: &str, driver: Option<&str>, view: VirtualView)
 }
 
 /// Like [`open`], without the layers that the user asked for: they are for what is written.
-pub(crate) fn open_inner(location: &str) -> Result<Opened> {
+pub(crate) fn open_inner(location: &str) -> Result<OpenContainer> {
     open_as(location, FileAccess::read())
 }
 
-fn open_as(location: &str, mut access: FileAccess) -> Result<Opened> {
+fn open_as(location: &str, mut access: FileAccess) -> Result<OpenContainer> {
     let registry = registry();
     let folder = folder_of(location);
     let resolver = FolderResolver::metered(&folder, registry.clone(), Some(work().clone())).ok();
@@ -73,7 +73,7 @@ fn open_as(location: &str, mut access: FileAccess) -> Result<Opened> {
     access.chunk_cache_bytes = Some(CHUNK_CACHE_BYTES);
     let (container, _) = open_live(location, access)?;
     let container = metered(location, container);
-    Ok(Opened { container, resolver, location: location.to_owned() })
+    Ok(OpenContainer { container, resolver, location: location.to_owned() })
 }
 
 /// Opens a container, to read it next to its writer if the user asked for that (`--swmr`). What never has readers next to a
@@ -109,9 +109,9 @@ fn metered(location: &str, container: Arc<dyn Container>) -> Arc<dyn Container> 
     }
 }
 
-impl Opened {
+impl OpenContainer {
     /// Opens a file that this one refers to.
-    pub(crate) fn follow(&self, file: &str) -> Result<Opened> {
+    pub(crate) fn follow(&self, file: &str) -> Result<OpenContainer> {
         let refused = || hyperslab::Error::unsupported("open other file").with("file", file);
         let resolver = self.resolver.clone().ok_or_else(refused)?;
         let container = resolver.container(file, &self.location)?;
@@ -121,7 +121,11 @@ impl Opened {
         } else {
             self.folder().join(Path::new(file).file_name().unwrap_or_default())
         };
-        Ok(Opened { container, resolver: Some(resolver), location: location.to_string_lossy().into_owned() })
+        Ok(OpenContainer {
+            container,
+            resolver: Some(resolver),
+            location: location.to_string_lossy().into_owned(),
+        })
     }
 
     fn folder(&self) -> PathBuf {

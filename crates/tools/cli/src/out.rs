@@ -67,7 +67,7 @@ impl<W: Write> Drop for Printable<W> {
     }
 }
 
-/// Standard output.
+/// Returns standard output.
 pub(crate) fn stdout() -> Printable<io::StdoutLock<'static>> {
     Printable::new(io::stdout().lock())
 }

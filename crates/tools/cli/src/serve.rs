@@ -42,7 +42,7 @@ usage: hyperslab serve [OPTIONS]
 ";
 
 /// The options.
-struct Wanted {
+struct ServeOptions {
     config: Config,
     /// Origins whose pages may read answers over HTTP.
     origins: Vec<String>,
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
 }
 
-fn serve(wanted: &Wanted) -> Result<()> {
+fn serve(wanted: &ServeOptions) -> Result<()> {
     if wanted.check_only {
         wanted.config.check()?;
         println!("the configuration is valid");
@@ -109,7 +109,7 @@ fn split_http(config: &Config) -> (Config, Option<SocketAddr>) {
 }
 
 #[cfg(feature = "http")]
-fn start_http(wanted: &Wanted, server: &Server, address: SocketAddr) -> Result<http_bridge::Server> {
+fn start_http(wanted: &ServeOptions, server: &Server, address: SocketAddr) -> Result<http_bridge::Server> {
     let started = http::start(&wanted.config, wanted.origins.clone(), server, address)?;
     println!("metrics at http://{}/metrics", started.address());
     println!("containers at http://{0}/h5grove/, pages at http://{0}/view/?file=NAME", started.address());
@@ -117,12 +117,12 @@ fn start_http(wanted: &Wanted, server: &Server, address: SocketAddr) -> Result<h
 }
 
 #[cfg(not(feature = "http"))]
-fn start_http(_: &Wanted, _: &Server, _: SocketAddr) -> Result<()> {
+fn start_http(_: &ServeOptions, _: &Server, _: SocketAddr) -> Result<()> {
     Err(Error::unsupported("serve containers over HTTP").with("problem", "it is the feature `http`"))
 }
 
-fn wanted(args: &[String]) -> Result<Wanted> {
-    let mut wanted = Wanted {
+fn wanted(args: &[String]) -> Result<ServeOptions> {
+    let mut wanted = ServeOptions {
         config: Config {
             listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 4555))),
             ..Config::local(registry().clone(), ".")
@@ -170,7 +170,7 @@ fn wanted(args: &[String]) -> Result<Wanted> {
 }
 
 /// Options with a value.
-fn set(wanted: &mut Wanted, option: &str, word: Option<&str>) -> Result<()> {
+fn set(wanted: &mut ServeOptions, option: &str, word: Option<&str>) -> Result<()> {
     let config = &mut wanted.config;
     let seconds = |word| number(option, word).map(Duration::from_secs);
     match option {

@@ -52,7 +52,7 @@ pub(crate) fn work() -> &'static Work {
     WORK.get_or_init(|| Work::new(WorkLimits::default(), MORE_WORK))
 }
 
-/// Returns what a command may do. Who wants all, or says how long it may take, gets it.
+/// Returns what a command may do. `--expand` and `--timeout` lift the limits.
 fn work_limits(words: &[String]) -> WorkLimits {
     match words.first().map(String::as_str) {
         _ if common::is_patient() => WorkLimits::NONE,

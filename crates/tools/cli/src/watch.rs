@@ -29,7 +29,7 @@ const ROWS_MAX: u64 = 20;
 
 /// The options.
 #[derive(Debug)]
-struct Wanted {
+struct WatchOptions {
     interval: Duration,
     looks_max: Option<u64>,
     extents_only: bool,
@@ -56,8 +56,8 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
 }
 
 /// Reads the options; `None` if there is one that makes no sense.
-fn wanted(words: &[String]) -> Option<Wanted> {
-    let mut wanted = Wanted {
+fn wanted(words: &[String]) -> Option<WatchOptions> {
+    let mut wanted = WatchOptions {
         interval: Duration::from_secs(1),
         looks_max: None,
         extents_only: false,
@@ -89,7 +89,7 @@ struct Watched {
     dims: Vec<u64>,
 }
 
-fn watch(wanted: &Wanted) -> Result<()> {
+fn watch(wanted: &WatchOptions) -> Result<()> {
     let access = FileAccess::read().with_swmr();
     let file = File::open_in(registry(), &wanted.names[0], &access)?;
     let mut out = io::BufWriter::new(crate::out::stdout());
@@ -146,7 +146,7 @@ fn watched(dataset: Dataset) -> Watched {
 }
 
 /// Prints what is new since the last look.
-fn look(out: &mut dyn Write, watched: &mut Watched, wanted: &Wanted) -> Result<()> {
+fn look(out: &mut dyn Write, watched: &mut Watched, wanted: &WatchOptions) -> Result<()> {
     watched.dataset.refresh()?;
     let dims = watched.dataset.dataset_info().space.dims().to_vec();
     if dims == watched.dims {
@@ -161,7 +161,12 @@ fn look(out: &mut dyn Write, watched: &mut Watched, wanted: &Wanted) -> Result<(
 }
 
 /// Prints rows, or the last of them.
-fn rows(out: &mut dyn Write, watched: &Watched, new: std::ops::Range<u64>, wanted: &Wanted) -> Result<()> {
+fn rows(
+    out: &mut dyn Write,
+    watched: &Watched,
+    new: std::ops::Range<u64>,
+    wanted: &WatchOptions,
+) -> Result<()> {
     let first = new.start.max(new.end.saturating_sub(ROWS_MAX));
     if first > new.start {
         put(out, &format!("  ... {} rows", first - new.start))?;

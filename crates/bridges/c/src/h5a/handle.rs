@@ -64,7 +64,7 @@ impl AttributeHandle {
         }
     }
 
-    /// Returns what the attribute is. Its name may be another by now.
+    /// Returns the info of the attribute. Its name may be another by now.
     pub fn info(&self) -> &AttributeInfo {
         &self.attribute.info
     }

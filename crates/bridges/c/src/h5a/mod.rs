@@ -162,7 +162,7 @@ fn create(
     Ok(register(attribute))
 }
 
-/// Returns what an attribute is that was created, but for its place in the order of creation.
+/// Returns the info of an attribute that was just created, without its position in the order of creation.
 fn info_of_new(op: OpAttributeCreate) -> AttributeInfo {
     let OpAttributeCreate { name, charset, datatype, committed, space, .. } = op;
     AttributeInfo { name, charset, creation_order: None, datatype, committed, space }
@@ -417,18 +417,18 @@ api! { ATTR:
         Ok(h5p::register_attribute_create(h5p::values::AttributeCreateValues { encoding }))
     }
 
-    /// Returns what an attribute is.
+    /// Returns the info of an attribute.
     fn H5Aget_info(id: hid_t, out: Out<H5A_info_t>) -> herr_t {
         put_info(&info(&*handles::attribute(id)?)?, out)
     }
 
-    /// Returns what an attribute of the object that a name leads to is.
+    /// Returns the info of an attribute of the object that a name leads to.
     fn H5Aget_info_by_name(id: hid_t, object: Text, name: Text, out: Out<H5A_info_t>, lapl: hid_t) -> herr_t {
         let object = owner_named(id, object, lapl)?;
         put_info(&info_of(&object, &name.name("attribute name")?)?, out)
     }
 
-    /// Returns what the attribute at a position is.
+    /// Returns the info of the attribute at a position.
     fn H5Aget_info_by_idx(id: hid_t, object: Text, index: c_int, order: c_int, n: hsize_t, out: Out<H5A_info_t>, lapl: hid_t) -> herr_t {
         put_info(&at_index(&*owner_named(id, object, lapl)?, (index, order, n))?, out)
     }

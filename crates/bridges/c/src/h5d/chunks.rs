@@ -142,7 +142,7 @@ api! { DATASET:
         out.put_required(count(&dataset)?, "nchunks")
     }
 
-    /// Returns what the chunk at a position is.
+    /// Returns the info of the chunk at a position.
     fn H5Dget_chunk_info(
         id: hid_t, _space: hid_t, n: hsize_t, offset: Out<hsize_t>, mask: Out<c_uint>, address: Out<haddr_t>, size: Out<hsize_t>,
     ) -> herr_t {
@@ -156,7 +156,7 @@ api! { DATASET:
         Ok(())
     }
 
-    /// Returns what the chunk at coordinates is; one that is not stored has no address.
+    /// Returns the info of the chunk at coordinates; one that is not stored has no address.
     fn H5Dget_chunk_info_by_coord(id: hid_t, offset: Values<hsize_t>, mask: Out<c_uint>, address: Out<haddr_t>, size: Out<hsize_t>) -> herr_t {
         let dataset = handles::dataset(id)?;
         let offset = offset_of(&dataset, offset)?;

@@ -113,7 +113,7 @@ static OPEN: LazyLock<Mutex<Vec<Weak<SharedFile>>>> = LazyLock::new(Mutex::defau
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// What a container is opened with.
-struct Opened {
+struct OpenedFile {
     container: Arc<dyn Container>,
     location: String,
     access: FileAccess,
@@ -124,7 +124,7 @@ struct Opened {
 }
 
 impl SharedFile {
-    fn new(opened: Opened) -> Fallible<Arc<Self>> {
+    fn new(opened: OpenedFile) -> Fallible<Arc<Self>> {
         let info = opened.container.info()?;
         let is_read = !opened.is_writable && !opened.access.swmr;
         let shared = Arc::new(SharedFile {

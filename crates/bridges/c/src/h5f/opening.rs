@@ -13,7 +13,7 @@ use hyperslab::vol::{
 
 use super::image::ImageDriver;
 use super::resolver::{Rules, candidates};
-use super::{FileHandle, Opened, SharedFile, already_open, flags, locations};
+use super::{FileHandle, OpenedFile, SharedFile, already_open, flags, locations};
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::h5fd::DriverInfo;
@@ -229,7 +229,7 @@ pub(super) fn open_shared(
     }
     let container = opened.map_err(|error| cannot_open(name, intent, error))?;
     let values = with_page_buffer(values, &container.info()?.create);
-    SharedFile::new(Opened {
+    SharedFile::new(OpenedFile {
         container,
         location,
         access,
@@ -299,7 +299,7 @@ pub(super) fn create(
         }
         _ => cannot_open(name, intent, error),
     })?;
-    let shared = SharedFile::new(Opened {
+    let shared = SharedFile::new(OpenedFile {
         container: made,
         location,
         access,

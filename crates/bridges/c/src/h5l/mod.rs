@@ -297,32 +297,32 @@ api! { LINK:
         exists(id, &name.name("link name")?, lapl)
     }
 
-    /// Returns what a link is.
+    /// Returns the info of a link.
     fn H5Lget_info2(id: hid_t, name: Text, info: Out<H5L_info2_t>, lapl: hid_t) -> herr_t {
         put_info(&link(id, &name.name("link name")?, lapl)?.1, info)
     }
 
-    /// Returns what a link is, as version 1.10 had it.
+    /// Returns the info of a link, as version 1.10 had it.
     fn H5Lget_info1(id: hid_t, name: Text, info: Out<H5L_info1_t>, lapl: hid_t) -> herr_t {
         put_info(&link(id, &name.name("link name")?, lapl)?.1, info)
     }
 
-    /// Returns what a link is: the name of [`H5Lget_info1`] in programs for 1.10.
+    /// Returns the info of a link: the name of [`H5Lget_info1`] in programs for 1.10.
     fn H5Lget_info(id: hid_t, name: Text, info: Out<H5L_info1_t>, lapl: hid_t) -> herr_t {
         put_info(&link(id, &name.name("link name")?, lapl)?.1, info)
     }
 
-    /// Returns what the link at a position is.
+    /// Returns the info of the link at a position.
     fn H5Lget_info_by_idx2(id: hid_t, group: Text, index: c_int, order: c_int, n: hsize_t, info: Out<H5L_info2_t>, lapl: hid_t) -> herr_t {
         put_info(&link_by_index(id, group, (index, order, n), lapl)?.1, info)
     }
 
-    /// Returns what the link at a position is, as version 1.10 had it.
+    /// Returns the info of the link at a position, as version 1.10 had it.
     fn H5Lget_info_by_idx1(id: hid_t, group: Text, index: c_int, order: c_int, n: hsize_t, info: Out<H5L_info1_t>, lapl: hid_t) -> herr_t {
         put_info(&link_by_index(id, group, (index, order, n), lapl)?.1, info)
     }
 
-    /// Returns what the link at a position is: the name of [`H5Lget_info_by_idx1`] in programs for 1.10.
+    /// Returns the info of the link at a position: the name of [`H5Lget_info_by_idx1`] in programs for 1.10.
     fn H5Lget_info_by_idx(id: hid_t, group: Text, index: c_int, order: c_int, n: hsize_t, info: Out<H5L_info1_t>, lapl: hid_t) -> herr_t {
         put_info(&link_by_index(id, group, (index, order, n), lapl)?.1, info)
     }

@@ -199,62 +199,62 @@ api! { OHDR:
         }
     }
 
-    /// Returns what an object is.
+    /// Returns the info of an object.
     fn H5Oget_info3(id: hid_t, out: Out<H5O_info2_t>, wanted: c_uint) -> herr_t {
         put_details(&this(id)?, out, wanted)
     }
 
-    /// Returns what the object is that a name leads to.
+    /// Returns the info of the object that a name leads to.
     fn H5Oget_info_by_name3(id: hid_t, name: Text, out: Out<H5O_info2_t>, wanted: c_uint, lapl: hid_t) -> herr_t {
         put_details(&named(id, name, lapl)?, out, wanted)
     }
 
-    /// Returns what the object at a position is.
+    /// Returns the info of the object at a position.
     fn H5Oget_info_by_idx3(id: hid_t, group: Text, index: c_int, order: c_int, n: hsize_t, out: Out<H5O_info2_t>, wanted: c_uint, lapl: hid_t) -> herr_t {
         put_details(&by_index(id, group, (index, order, n), lapl)?, out, wanted)
     }
 
-    /// Returns what an object is, as version 1.8 had it.
+    /// Returns the info of an object, as version 1.8 had it.
     fn H5Oget_info1(id: hid_t, out: Out<H5O_info1_t>) -> herr_t {
         put_details(&this(id)?, out, fields::ALL)
     }
 
-    /// Returns what an object is, as version 1.10 had it.
+    /// Returns the info of an object, as version 1.10 had it.
     fn H5Oget_info2(id: hid_t, out: Out<H5O_info1_t>, wanted: c_uint) -> herr_t {
         put_details(&this(id)?, out, wanted)
     }
 
-    /// Returns what an object is: the name of [`H5Oget_info1`] in programs for 1.8 and 1.10.
+    /// Returns the info of an object: the name of [`H5Oget_info1`] in programs for 1.8 and 1.10.
     fn H5Oget_info(id: hid_t, out: Out<H5O_info1_t>) -> herr_t {
         put_details(&this(id)?, out, fields::ALL)
     }
 
-    /// Returns what the object is that a name leads to, as version 1.8 had it.
+    /// Returns the info of the object that a name leads to, as version 1.8 had it.
     fn H5Oget_info_by_name1(id: hid_t, name: Text, out: Out<H5O_info1_t>, lapl: hid_t) -> herr_t {
         put_details(&named(id, name, lapl)?, out, fields::ALL)
     }
 
-    /// Returns what the object is that a name leads to, as version 1.10 had it.
+    /// Returns the info of the object that a name leads to, as version 1.10 had it.
     fn H5Oget_info_by_name2(id: hid_t, name: Text, out: Out<H5O_info1_t>, wanted: c_uint, lapl: hid_t) -> herr_t {
         put_details(&named(id, name, lapl)?, out, wanted)
     }
 
-    /// Returns what an object is: the name of [`H5Oget_info_by_name1`] in programs for 1.8 and 1.10.
+    /// Returns the info of an object: the name of [`H5Oget_info_by_name1`] in programs for 1.8 and 1.10.
     fn H5Oget_info_by_name(id: hid_t, name: Text, out: Out<H5O_info1_t>, lapl: hid_t) -> herr_t {
         put_details(&named(id, name, lapl)?, out, fields::ALL)
     }
 
-    /// Returns what the object at a position is, as version 1.8 had it.
+    /// Returns the info of the object at a position, as version 1.8 had it.
     fn H5Oget_info_by_idx1(id: hid_t, group: Text, index: c_int, order: c_int, n: hsize_t, out: Out<H5O_info1_t>, lapl: hid_t) -> herr_t {
         put_details(&by_index(id, group, (index, order, n), lapl)?, out, fields::ALL)
     }
 
-    /// Returns what the object at a position is, as version 1.10 had it.
+    /// Returns the info of the object at a position, as version 1.10 had it.
     fn H5Oget_info_by_idx2(id: hid_t, group: Text, index: c_int, order: c_int, n: hsize_t, out: Out<H5O_info1_t>, wanted: c_uint, lapl: hid_t) -> herr_t {
         put_details(&by_index(id, group, (index, order, n), lapl)?, out, wanted)
     }
 
-    /// Returns what an object is: the name of [`H5Oget_info_by_idx1`] in programs for 1.8 and 1.10.
+    /// Returns the info of an object: the name of [`H5Oget_info_by_idx1`] in programs for 1.8 and 1.10.
     fn H5Oget_info_by_idx(id: hid_t, group: Text, index: c_int, order: c_int, n: hsize_t, out: Out<H5O_info1_t>, lapl: hid_t) -> herr_t {
         put_details(&by_index(id, group, (index, order, n), lapl)?, out, fields::ALL)
     }

@@ -6,7 +6,7 @@ use hyperslab::vol::model::bytes::Cursor;
 use hyperslab::vol::model::{Error, Result};
 
 use super::class::{self, Kind};
-use super::list::{self, Own, PropertyList, Seen, missing};
+use super::list::{self, OwnProperty, PropertyList, Seen, missing};
 use crate::api;
 use crate::arguments::{Bytes, Out, Values};
 use crate::codes::{Major, Minor};
@@ -63,7 +63,7 @@ fn decode(bytes: &[u8]) -> Fallible<PropertyList> {
         let Some(Seen::Row(row)) = list.find(name) else { return Err(missing()) };
         let mut state = list.state.write();
         row.decode(&mut state.values, &mut cursor)?;
-        state.put(name, Own::Row(row));
+        state.put(name, OwnProperty::Row(row));
     }
 }
 

@@ -29,7 +29,7 @@ fn cache(text: &'static str) -> Failure {
     Failure::new(Major::CACHE, Minor::BADVALUE, text)
 }
 
-/// Returns the bytes of metadata that a program wants to be kept in memory, if it chose a number.
+/// Returns the bytes of metadata that a program wants to be cached, if it chose a number.
 pub fn cache_bytes(values: &FileAccessValues) -> Option<u64> {
     values.metadata_cache.as_ref()?;
     let config = cache_config(values);

@@ -14,7 +14,7 @@ type Malloc = Option<unsafe extern "C" fn(usize, c_int, *mut c_void) -> *mut c_v
 type Memcpy =
     Option<unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_int, *mut c_void) -> *mut c_void>;
 type Realloc = Option<unsafe extern "C" fn(*mut c_void, usize, c_int, *mut c_void) -> *mut c_void>;
-type Free = Option<unsafe extern "C" fn(*mut c_void, c_int, *mut c_void) -> herr_t>;
+type ImageFree = Option<unsafe extern "C" fn(*mut c_void, c_int, *mut c_void) -> herr_t>;
 type CopyData = Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void>;
 type FreeData = Option<unsafe extern "C" fn(*mut c_void) -> herr_t>;
 
@@ -36,7 +36,7 @@ pub struct H5FD_file_image_callbacks_t {
     image_malloc: Malloc,
     image_memcpy: Memcpy,
     image_realloc: Realloc,
-    image_free: Free,
+    image_free: ImageFree,
     udata_copy: CopyData,
     udata_free: FreeData,
     udata: *mut c_void,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::class::{self, PropertyClass};
 use super::equal::is_equal;
-use super::list::{self, Own, PropertyList, Seen, missing};
+use super::list::{self, OwnProperty, PropertyList, Seen, missing};
 use super::rows::Row;
 use crate::api;
 use crate::arguments::{Bytes, Out, Text};
@@ -151,7 +151,7 @@ fn set_value(id: hid_t, name: &str, value: *const c_void) -> Fallible<()> {
             if list.state.read().own(name).is_some() {
                 property.delete(id)?;
             }
-            list.state.write().put(name, Own::User(Arc::new(new)));
+            list.state.write().put(name, OwnProperty::User(Arc::new(new)));
             Ok(())
         }
     }

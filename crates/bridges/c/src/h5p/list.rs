@@ -21,7 +21,7 @@ type Key = (u32, String);
 
 /// A property that a list has itself: one that was set, or one that the program inserted.
 #[derive(Debug, Clone)]
-pub enum Own {
+pub enum OwnProperty {
     /// One of the library's, whose value is in [`ListState::values`].
     Row(&'static Row),
     /// One of a program's.
@@ -32,7 +32,7 @@ pub enum Own {
 #[derive(Debug, Clone)]
 pub struct ListState {
     pub values: ListValues,
-    own: BTreeMap<Key, Own>,
+    own: BTreeMap<Key, OwnProperty>,
     /// Properties of the class that were removed from the list.
     removed: BTreeSet<String>,
 }
@@ -96,7 +96,7 @@ impl ListState {
     }
 
     /// Returns the list's own version of a property.
-    pub fn own(&self, name: &str) -> Option<Own> {
+    pub fn own(&self, name: &str) -> Option<OwnProperty> {
         self.own.get(&key(name)).cloned()
     }
 
@@ -106,7 +106,7 @@ impl ListState {
     }
 
     /// Puts a property into the list itself.
-    pub fn put(&mut self, name: &str, own: Own) {
+    pub fn put(&mut self, name: &str, own: OwnProperty) {
         self.removed.remove(name);
         self.own.insert(key(name), own);
     }
@@ -142,7 +142,7 @@ impl PropertyList {
         for row in list.class_rows() {
             let bytes = |values: &mut ListValues| row.encode(values).ok().flatten();
             if row.is_copied() || bytes(&mut state.values) != bytes(&mut default) {
-                state.put(row.name, Own::Row(row));
+                state.put(row.name, OwnProperty::Row(row));
             }
         }
         drop(state);
@@ -158,19 +158,19 @@ impl PropertyList {
     pub fn copied(&self) -> Fallible<PropertyList> {
         let mut state = self.state.read().clone();
         for own in state.own.values_mut() {
-            if let Own::User(property) = own {
+            if let OwnProperty::User(property) = own {
                 *property = Arc::new(property.copied()?);
             }
         }
         for property in self.class_users(&state) {
             if property.callbacks.copy.is_some() {
-                let copied = Own::User(Arc::new(property.copied()?));
+                let copied = OwnProperty::User(Arc::new(property.copied()?));
                 state.put(&property.name, copied);
             }
         }
         for row in self.class_rows().filter(|row| row.is_copied()) {
             if !state.is_removed(row.name) {
-                state.put(row.name, Own::Row(row));
+                state.put(row.name, OwnProperty::Row(row));
             }
         }
         Ok(PropertyList { class: self.class.clone(), state: RwLock::new(state), is_default: false })
@@ -178,7 +178,7 @@ impl PropertyList {
 
     /// Returns whether the list has properties of a program: most have none, and need no callbacks.
     pub fn has_user_properties(&self) -> bool {
-        let is_user = |own: &Own| matches!(own, Own::User(_));
+        let is_user = |own: &OwnProperty| matches!(own, OwnProperty::User(_));
         self.state.read().own.values().any(is_user) || self.class.has_user_properties()
     }
 
@@ -190,7 +190,7 @@ impl PropertyList {
         let state = self.state.read().clone();
         for property in self.class_users(&state) {
             if property.callbacks.create.is_some() {
-                let created = Own::User(Arc::new(property.created()?));
+                let created = OwnProperty::User(Arc::new(property.created()?));
                 self.state.write().put(&property.name, created);
             }
         }
@@ -226,8 +226,8 @@ impl PropertyList {
         for (key, own) in &state.own {
             seen.insert(key.1.clone());
             all.push(match own {
-                Own::Row(row) => Seen::Row(row),
-                Own::User(property) => Seen::User(property.clone()),
+                OwnProperty::Row(row) => Seen::Row(row),
+                OwnProperty::User(property) => Seen::User(property.clone()),
             });
         }
         // Two properties of file access have creation callbacks, so that every list has its own.
@@ -256,8 +256,8 @@ impl PropertyList {
     pub fn find(&self, name: &str) -> Option<Seen> {
         let state = self.state.read();
         match state.own(name) {
-            Some(Own::Row(row)) => Some(Seen::Row(row)),
-            Some(Own::User(property)) => Some(Seen::User(property)),
+            Some(OwnProperty::Row(row)) => Some(Seen::Row(row)),
+            Some(OwnProperty::User(property)) => Some(Seen::User(property)),
             None if state.is_removed(name) => None,
             None => self.class.find(name).map(Seen::from),
         }
@@ -292,7 +292,7 @@ impl PropertyList {
         let done = change(&mut state.values)?;
         for name in names {
             if let Some(ClassProperty::Row(row)) = self.class.find(name) {
-                state.put(name, Own::Row(row));
+                state.put(name, OwnProperty::Row(row));
             }
         }
         Ok(done)

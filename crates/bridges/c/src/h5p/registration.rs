@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::class::{self, ClassCallbacks, ClassProperty, ListCopyFunction, ListFunction, PropertyClass};
 use super::generic::name_of;
-use super::list::{self, Own, PropertyList, Seen, missing};
+use super::list::{self, OwnProperty, PropertyList, Seen, missing};
 use super::user::{Callbacks, CompareFunction, ListValueFunction, UserProperty, ValueFunction};
 use crate::api;
 use crate::arguments::{Bytes, Opaque, Text};
@@ -45,7 +45,7 @@ fn insert(id: hid_t, property: UserProperty) -> Fallible<()> {
         return Err(exists());
     }
     let name = property.name.clone();
-    list.state.write().put(&name, Own::User(Arc::new(property)));
+    list.state.write().put(&name, OwnProperty::User(Arc::new(property)));
     Ok(())
 }
 
@@ -63,7 +63,7 @@ fn copy_to_list(to: &Arc<PropertyList>, to_id: hid_t, from: hid_t, name: &str) -
                 }
                 _ => property.created()?,
             };
-            to.state.write().put(name, Own::User(Arc::new(copied)));
+            to.state.write().put(name, OwnProperty::User(Arc::new(copied)));
             Ok(())
         }
         Seen::Row(row) => {

@@ -51,7 +51,7 @@ impl fmt::Debug for Ros3Info {
     }
 }
 
-/// How much of an object is kept in memory.
+/// How much of an object is cached in memory.
 #[derive(Debug, Clone, Copy)]
 struct BlockCaching {
     block_bytes: usize,
@@ -186,7 +186,7 @@ api! { PLIST:
         put_optional(endpoint, size, ros3(fapl_id)?.endpoint.as_ref())
     }
 
-    /// Sets how much of an object is kept in memory. Blocks have the sizes that this library finds best.
+    /// Sets how much of an object is cached in memory. Blocks have the sizes that this library finds best.
     fn H5Pset_fapl_ros3_block_caching(fapl_id: hid_t, block_size: usize, block_cache_size: usize, lock_superblock: bool) -> herr_t {
         let blocks = BlockCaching {
             block_bytes: block_size.min(block_cache_size),
@@ -196,7 +196,7 @@ api! { PLIST:
         set(fapl_id, Ros3Info { blocks, ..ros3(fapl_id)? })
     }
 
-    /// Returns how much of an object is kept in memory.
+    /// Returns how much of an object is cached in memory.
     fn H5Pget_fapl_ros3_block_caching(fapl_id: hid_t, block_size: Out<usize>, block_cache_size: Out<usize>, lock_superblock: Out<bool>) -> herr_t {
         let blocks = ros3(fapl_id)?.blocks;
         block_size.put(blocks.block_bytes);

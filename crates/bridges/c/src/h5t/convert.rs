@@ -97,7 +97,7 @@ fn is_by_program(source: &Datatype, target: &Datatype) -> bool {
         }
 }
 
-/// Members of both compounds with one name.
+/// Returns the members of both compounds that have the same name.
 fn pairs<'a>(a: &'a Compound, b: &'a Compound) -> impl Iterator<Item = (&'a Member, &'a Member)> {
     b.members.iter().filter_map(|target| Some((a.member(&target.name)?, target)))
 }

@@ -47,7 +47,7 @@ fn vax(size: u32, exponent_bits: u8, mantissa_bits: u8, exponent_bias: u32) -> D
     Datatype::Float(Float { exponent_bias, ..float })
 }
 
-/// `long double` of this machine: x86's extended precision, or the binary128 of other 64-bit machines.
+/// Returns `long double` of this machine: x86's extended precision, or the binary128 of other 64-bit machines.
 pub(super) fn long_double() -> Datatype {
     if cfg!(not(any(target_arch = "x86_64", target_arch = "x86"))) {
         return Datatype::Float(Float::ieee(16, NATIVE, 15, 112));

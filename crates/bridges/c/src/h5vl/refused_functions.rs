@@ -1,4 +1,4 @@
-//! Functions for those who write connectors in C. Connectors of this library have no C form.
+//! Functions for connectors that are written in C. Connectors of this library have no C form.
 
 use std::ffi::{c_int, c_uint, c_void};
 

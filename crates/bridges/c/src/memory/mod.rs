@@ -90,7 +90,7 @@ pub fn to_c(
     write_values(datatype, from, heap, Some(file), allocator, into)
 }
 
-/// Like [`to_c`]; without a file, references cannot become `H5R_ref_t`.
+/// Writes values to C's memory as [`to_c`] does. Without a file, references cannot become `H5R_ref_t`.
 pub(crate) fn write_values(
     datatype: &Datatype,
     from: &[u8],

@@ -78,12 +78,12 @@ impl ArrowTable {
         Ok(ArrowTable { plan: Arc::new(plan) })
     }
 
-    /// The types of the columns, as the Arrow PyCapsule protocol has them.
+    /// Returns the types of the columns, as the Arrow PyCapsule protocol has them.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         schema_capsule(py, FFI_ArrowSchema::try_from(&*self.plan.schema).map_err(invalid)?)
     }
 
-    /// A new stream of record batches, as the Arrow PyCapsule protocol has it.
+    /// Returns a new stream of record batches, as the Arrow PyCapsule protocol has it.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

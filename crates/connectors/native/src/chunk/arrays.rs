@@ -53,7 +53,7 @@ impl Array {
 type Visit<'v> = dyn FnMut(u64, &[u8]) -> Result<()> + 'v;
 
 impl Array {
-    /// Every element of every block that exists.
+    /// Visits every element of every block that exists.
     pub(crate) fn walk(&self, file: &Reader, visit: &mut Visit<'_>) -> Result<()> {
         match self {
             Array::Fixed { header, address } => walk_fixed(file, header, *address, visit),

@@ -87,7 +87,7 @@ impl ChunkCache {
         found
     }
 
-    /// Keeps a chunk, unless it alone would fill half of the budget.
+    /// Adds a chunk, unless it alone would fill half of the budget.
     pub(crate) fn put(&self, dataset: Address, chunk: Address, bytes: &Arc<Vec<u8>>) {
         let budget = self.budget(dataset);
         if budget.has_space(bytes.len() as u64) {
@@ -95,24 +95,25 @@ impl ChunkCache {
         }
     }
 
-    /// A chunk is there no more, or has other elements.
+    /// Removes a chunk that no longer exists or has other elements.
     pub(crate) fn remove(&self, dataset: Address, chunk: Address) {
         self.budget(dataset).chunks.remove(&(dataset, chunk));
     }
 
-    /// Objects went, and their addresses may come to mean others.
+    /// Removes all chunks, because objects were removed and their addresses may be used again.
     pub(crate) fn clear(&self) {
         self.shared.chunks.clear();
         self.own.write().clear();
     }
 
-    /// Elements of any chunk may have changed. Budgets stay.
+    /// Forgets the elements of all chunks, which may have changed. Budgets stay.
     pub(crate) fn forget_all(&self) {
         self.shared.chunks.clear();
         self.own.read().values().for_each(|budget| budget.chunks.clear());
     }
 
-    /// Chunks that were found, chunks that were not, bytes that are held, and bytes that may be.
+    /// Returns the number of chunks that were found and that were not, the bytes that are cached, and the bytes that
+    /// may be.
     pub(crate) fn statistics(&self) -> [u64; 4] {
         let own = self.own.read();
         let budgets = || own.values().chain([&self.shared]);

@@ -44,7 +44,7 @@ struct Reading<'a> {
     points: Option<PointIndex>,
     /// First and last coordinates of what is selected.
     bounds: (Vec<u64>, Vec<u64>),
-    /// Chunks that are wanted whole are kept too: so little is read that it may be read again.
+    /// Chunks that are wanted whole are cached too: so little is read that it may be read again.
     keeps_whole: bool,
 }
 
@@ -209,7 +209,7 @@ impl Reading<'_> {
         chunks.try_for_each(|chunk_coords| self.read_chunk(chunk_coords, &mut into, work))
     }
 
-    /// Chunks whose elements lie between each other's: loaded on all cores, then copied by one.
+    /// Reads chunks whose elements lie between each other's: they are loaded on all cores, and then copied by one.
     fn read_apart(&self, wanted: impl Iterator<Item = Vec<u64>>, mut into: ElementBuffer<'_>) -> Result<()> {
         let batch_max = (WAITING_BYTES / self.chunks.chunk_bytes.max(1)).clamp(1, 4096) as usize;
         let mut wanted = wanted.peekable();
@@ -271,7 +271,7 @@ impl Reading<'_> {
         Filtered { file: self.file, dataset: self.dataset, chunks: &self.chunks }
     }
 
-    /// The wanted elements of one chunk, to their places.
+    /// Copies the wanted elements of one chunk to their places.
     fn read_chunk(&self, chunk_coords: &[u64], into: &mut ElementBuffer<'_>, work: &mut Work) -> Result<()> {
         let mut runs = self.runs(chunk_coords)?;
         let Some(first) = runs.next() else { return Ok(()) };
@@ -320,7 +320,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Parts of a chunk without filters: few runs one by one, and many with all that lies between them.
+    /// Reads parts of a chunk without filters: few runs one by one, and many with all that lies between them.
     fn read_plain(
         &self,
         chunk_coords: &[u64],

@@ -95,7 +95,7 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// About how many chunks the index holds.
+    /// Returns about how many chunks the index holds.
     pub(crate) fn count_hint(&self) -> Result<u64> {
         match &self.opened {
             OpenIndex::BTree1(tree) => tree.count_hint(self.file),
@@ -179,7 +179,7 @@ impl<'a> Chunks<'a> {
         record.map(|record| self.btree2_record(&record).map(|r| r.1)).transpose()
     }
 
-    /// Chunk coordinates and place of a record of type 10 or 11.
+    /// Returns the chunk coordinates and place of a record of type 10 or 11.
     fn btree2_record(&self, record: &[u8]) -> Result<(Vec<u64>, ChunkAt)> {
         let sizes = self.file.store.sizes();
         let mut c = Cursor::new(record, "chunk record");

@@ -9,7 +9,7 @@ use crate::object::dataset::Dataset;
 use crate::reader::Reader;
 use crate::work::Work;
 
-/// A chunk as it is stored.
+/// Reads a chunk as it is stored.
 pub(crate) fn raw(file: &Reader, chunks: &Chunks<'_>, at: ChunkAt, into: &mut Vec<u8>) -> Result<()> {
     let bytes = if chunks.filtered { at.bytes } else { chunks.chunk_bytes };
     // What is larger than the file is not worth an allocation.

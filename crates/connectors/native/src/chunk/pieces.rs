@@ -105,7 +105,7 @@ fn goes_with(first: &FileRun, last: &FileRun, next: &FileRun) -> bool {
         && next.end() - first.from <= TOGETHER_BYTES.max(first.len as u64)
 }
 
-/// One piece goes straight to its place; several are read with what lies between them.
+/// Reads one piece to its place, or several with what lies between them.
 fn read_together(
     store: &Store,
     base: Address,

@@ -20,7 +20,7 @@ const SHARE_BYTES: u64 = 1 << 20;
 /// Shares for each core: one that is slower leaves some to the others.
 const SHARES_EACH: u64 = 4;
 
-/// Elements of one run of bytes in the file, read on all cores where that pays.
+/// Reads elements of one run of bytes in the file, on all cores if that pays.
 pub(crate) fn contiguous(
     file: &Reader,
     dataset: &Dataset,
@@ -59,7 +59,7 @@ fn shares(file: &Reader, dataset: &Dataset, selection: &Selection, bytes: usize)
     Ok((touched / SHARE_BYTES).min(SHARES_EACH * thread_pool::threads() as u64))
 }
 
-/// What lies apart goes straight into the caller's buffer.
+/// Reads runs that lie apart straight into the caller's buffer.
 fn read_runs(
     file: &Reader,
     dataset: &Dataset,
@@ -78,7 +78,7 @@ fn read_runs(
     file.works.with(|work| pieces::read(&file.store, base, pieces, into, work))
 }
 
-/// Elements that stand in the header.
+/// Copies elements that are stored in the header.
 pub(crate) fn compact(dataset: &Dataset, data: &[u8], selection: &Selection, into: &mut [u8]) -> Result<()> {
     each_run(dataset, selection, into, |offset, part| {
         let from = usize::try_from(offset).ok();
@@ -108,7 +108,7 @@ fn each_run(
     Ok(())
 }
 
-/// Elements in files next to this one, which only the caller's resolver may open.
+/// Reads elements in files next to this one, which only the caller's resolver may open.
 pub(crate) fn external(
     file: &File,
     dataset: &Dataset,
@@ -167,7 +167,7 @@ impl External<'_> {
         Ok(())
     }
 
-    /// Which file, where in it, and how many bytes, for each file that a range touches.
+    /// Returns the file, the offset in it and the number of bytes, for each file that a range touches.
     fn pieces(&self, mut offset: u64, mut len: u64) -> Result<Vec<(usize, u64, usize)>> {
         let mut pieces = Vec::new();
         for (i, file) in self.list.iter().enumerate() {

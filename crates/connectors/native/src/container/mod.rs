@@ -50,7 +50,7 @@ impl NativeContainer {
         Self::with(file, false)
     }
 
-    /// Returns a container for one who reads this very file at the moment.
+    /// Returns a container for a caller that is reading this very file.
     pub(crate) fn within(file: Arc<File>) -> Result<Arc<Self>> {
         Self::with(file, true)
     }

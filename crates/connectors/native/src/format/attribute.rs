@@ -110,7 +110,7 @@ pub(crate) fn view(body: &[u8]) -> Result<View<'_>> {
     Ok(View { name, charset, datatype, dataspace, data: c.rest() })
 }
 
-/// `len` bytes, and the padding of version 1 after them.
+/// Returns `len` bytes, and the padding of version 1 after them.
 fn field<'a>(c: &mut Cursor<'a>, len: usize, padded: bool) -> Result<&'a [u8]> {
     let bytes = c.take(len)?;
     if padded {

@@ -12,7 +12,7 @@ pub(crate) fn message(body: &[u8], sizes: Sizes) -> Result<(Option<Address>, u64
     Ok((c.address(sizes)?, c.length(sizes)?))
 }
 
-/// Addresses and bytes of the entries.
+/// Returns the addresses and bytes of the entries.
 pub(crate) fn entries(bytes: &[u8], sizes: Sizes) -> Result<Vec<(Address, Vec<u8>)>> {
     checksum::verify(bytes, "cache image")?;
     let mut c = Cursor::new(bytes, "cache image");

@@ -126,7 +126,7 @@ impl ExtensibleArray {
         u64::from(self.pointers_min.ilog2())
     }
 
-    /// Super blocks whose data blocks the index block points to itself.
+    /// Returns the number of super blocks whose data blocks the index block points to itself.
     fn direct_groups(&self) -> u64 {
         2 * self.lg_pointers()
     }
@@ -228,7 +228,7 @@ impl ExtensibleArray {
         group.elements > self.page_entries()
     }
 
-    /// Pages of a data block: none, or a power of two.
+    /// Returns the number of pages of a data block: none, or a power of two.
     pub(crate) fn pages(&self, group: Group) -> u64 {
         if self.is_paged(group) { group.elements / self.page_entries() } else { 0 }
     }

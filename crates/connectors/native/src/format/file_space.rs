@@ -16,7 +16,7 @@ pub(crate) struct FileSpace {
     pub(crate) page_end_threshold: u16,
     /// End of allocation when the managers were last written.
     pub(crate) end: Option<Address>,
-    /// Free-space managers, where they are kept in the file.
+    /// Free-space managers, if they are stored in the file.
     pub(crate) managers: Vec<Option<Address>>,
 }
 

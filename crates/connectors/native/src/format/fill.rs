@@ -17,7 +17,7 @@ pub(crate) fn decode_old(body: &[u8]) -> Result<Decoded> {
     Ok((Fill { value, time: FillTime::IfSet }, AllocTime::Default))
 }
 
-/// Versions 1 to 3.
+/// Decodes versions 1 to 3.
 pub(crate) fn decode(body: &[u8]) -> Result<Decoded> {
     let mut c = Cursor::new(body, "fill value");
     match c.version(1..=3)? {

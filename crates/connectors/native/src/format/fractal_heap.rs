@@ -183,12 +183,12 @@ impl FractalHeap {
         (u64::from(self.heap_bits) + 1).saturating_sub(Self::lg(self.start_bytes) + Self::lg(self.width))
     }
 
-    /// Rows whose blocks hold objects; the others hold tables.
+    /// Returns the number of rows whose blocks hold objects. The others hold tables.
     pub(crate) fn direct_rows(&self) -> u64 {
         Self::lg(self.direct_bytes_max) - Self::lg(self.start_bytes) + 2
     }
 
-    /// Rows of the table in an indirect block that covers `bytes`.
+    /// Returns the number of rows of the table in an indirect block that covers `bytes`.
     pub(crate) fn rows_of(&self, bytes: u64) -> u64 {
         (Self::lg(bytes) + 1).saturating_sub(Self::lg(self.start_bytes) + Self::lg(self.width))
     }

@@ -124,7 +124,7 @@ impl Manager {
         uint_width(self.stored_sections)
     }
 
-    /// Largest section there can be. In files it is the address space: with lengths below 8 bytes libhdf5
+    /// Returns the largest section there can be. In files it is the address space: with lengths below 8 bytes libhdf5
     /// cuts the stored number off and still writes lists by the whole one (and then cannot read them).
     fn section_bytes_limit(&self) -> u64 {
         match self.client {
@@ -172,7 +172,7 @@ impl Manager {
         Ok(sections)
     }
 
-    /// Sections of one size.
+    /// Decodes sections of one size.
     fn set(&self, c: &mut Cursor<'_>, sections: &mut Vec<Section>) -> Result<()> {
         let (count, bytes) = (c.uint(self.count_bytes())?, c.uint(self.size_bytes())?);
         if count == 0 || count > self.stored_sections - sections.len() as u64 {

@@ -49,7 +49,7 @@ pub(crate) fn link_info(body: &[u8], sizes: Sizes) -> Result<LinkInfo> {
     })
 }
 
-/// How a group wants its links kept.
+/// How a group wants its links to be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GroupInfo {
     pub(crate) phase: PhaseChange,

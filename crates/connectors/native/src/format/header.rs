@@ -227,7 +227,7 @@ fn new_messages(prefix: &Prefix, block: &[u8], start: usize, messages: &mut Vec<
     Ok(())
 }
 
-/// One message whose head was read.
+/// Decodes one message whose head was read.
 fn push(
     messages: &mut Vec<MessageEntry>,
     c: &mut Cursor<'_>,

@@ -62,7 +62,7 @@ fn dimensions(c: &mut Cursor<'_>) -> Result<usize> {
     }
 }
 
-/// Shape and element size from the stored list, which holds both.
+/// Returns the shape and element size from the stored list, which holds both.
 fn split_shape(c: &Cursor<'_>, mut dims: Vec<u64>) -> Result<(Vec<u64>, u64)> {
     let element_bytes = dims.pop().unwrap_or(0);
     if dims.is_empty() || element_bytes == 0 || dims.contains(&0) {

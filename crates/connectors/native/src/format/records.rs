@@ -173,12 +173,13 @@ pub(crate) struct ElementForm {
 }
 
 impl ElementForm {
-    /// Chunks without filters.
+    /// Returns the form of elements of chunks without filters.
     pub(crate) fn plain(sizes: Sizes) -> Self {
         ElementForm { sizes, size_bytes: 0 }
     }
 
-    /// Filtered chunks of `chunk_bytes` in a layout of this version: 5 has sizes as wide as lengths.
+    /// Returns the form of elements of filtered chunks of `chunk_bytes` in a layout of this version. Version 5 has
+    /// sizes as wide as lengths.
     pub(crate) fn filtered(layout_version: u8, chunk_bytes: u64, sizes: Sizes) -> Self {
         let lg = chunk_bytes.checked_ilog2().unwrap_or(0) as usize;
         let size_bytes = if layout_version >= 5 { sizes.length } else { (1 + (lg + 8) / 8).min(8) };
@@ -206,7 +207,7 @@ impl ElementForm {
         e.finish()
     }
 
-    /// Chunk coordinates and chunk of a record of type 10 or 11.
+    /// Returns the chunk coordinates and chunk of a record of type 10 or 11.
     pub(crate) fn decode_record(self, record: &[u8], rank: usize) -> Result<(Vec<u64>, Element)> {
         let mut c = Cursor::new(record, "chunk record");
         let element = self.take(&mut c)?;

@@ -60,7 +60,7 @@ impl SharedIndex {
     }
 }
 
-/// Shared message table message: address and number of indexes (format spec IV.A.2.p).
+/// Returns the shared message table message: address and number of indexes (format spec IV.A.2.p).
 pub(crate) fn table_message(body: &[u8], sizes: Sizes) -> Result<(Address, u8)> {
     let mut c = Cursor::new(body, "shared message table message");
     c.version(0..=0)?;

@@ -137,7 +137,7 @@ fn new(c: &mut Cursor<'_>, version: u8, bytes: &[u8]) -> Result<Superblock> {
     })
 }
 
-/// B-tree K values message (format spec IV.A.2.t).
+/// Returns the B-tree K values message (format spec IV.A.2.t).
 pub(crate) fn tree_k(body: &[u8]) -> Result<TreeK> {
     let mut c = Cursor::new(body, "B-tree K message");
     c.version(0..=0)?;

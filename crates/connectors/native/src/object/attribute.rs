@@ -27,7 +27,7 @@ pub(crate) struct Attribute {
     pub(crate) data: Vec<u8>,
 }
 
-/// Creation properties that every object has.
+/// Returns the creation properties that every object has.
 pub(crate) fn object_create(header: &Header) -> ObjectCreate {
     let prefix = &header.prefix;
     let tracked_times =
@@ -130,7 +130,7 @@ pub(crate) fn count(file: &Reader, header: &Header) -> Result<u64> {
     }
 }
 
-/// Returns all attributes, in whatever order they are kept.
+/// Returns all attributes, in the order of their storage.
 pub(crate) fn all(file: &Reader, header: &Header) -> Result<Entries<Attribute>> {
     match dense(file, header)? {
         Some((heap, tree)) => all_dense(file, heap, tree, tracks_order(header)),

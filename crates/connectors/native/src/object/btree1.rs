@@ -46,7 +46,7 @@ impl Tree {
         f(&node)
     }
 
-    /// About how many entries its leaves have, as far as its root tells.
+    /// Returns about how many entries its leaves have, as far as its root tells.
     pub(crate) fn count_hint(&self, file: &Reader) -> Result<u64> {
         // Nodes are between half full and full.
         let per_node = 3 * u64::from(self.k(file)) / 2;

@@ -22,7 +22,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// A heap and the trees that index it.
+    /// Returns the blocks of a heap and of the trees that index it.
     pub(crate) fn dense(file: &Reader, heap: Option<Address>, trees: [Option<Address>; 2]) -> Result<Blocks> {
         let mut blocks = Blocks::default();
         if let Some(heap) = heap {

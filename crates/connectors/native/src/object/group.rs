@@ -24,7 +24,7 @@ use crate::object::{btree2, fractal_heap};
 use crate::pages::Block;
 use crate::reader::Reader;
 
-/// How a group keeps its links.
+/// How a group stores its links.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Style {
     Old(SymbolTable),
@@ -54,7 +54,7 @@ pub(crate) fn find(file: &Reader, header: &Header, name: &str) -> Result<Option<
     }
 }
 
-/// Returns all links, in whatever order they are kept.
+/// Returns all links, in the order of their storage.
 pub(crate) fn links(file: &Reader, header: &Header) -> Result<Entries<Link>> {
     match style(file, header)? {
         Style::New(LinkInfo { heap: None, .. } | LinkInfo { name_tree: None, .. }) => {
@@ -64,7 +64,8 @@ pub(crate) fn links(file: &Reader, header: &Header) -> Result<Entries<Link>> {
     }
 }
 
-/// About how many links an index holds; nothing where they stand in the header, or are so few that all are soon read.
+/// Returns about how many links an index holds; nothing where they stand in the header, or are so few that all are
+/// soon read.
 pub(crate) fn indexed(file: &Reader, style: &Style) -> Result<Option<u64>> {
     match style {
         Style::Old(table) => {
@@ -126,7 +127,7 @@ pub(crate) fn blocks_of(file: &Reader, style: &Style) -> Result<Blocks> {
     }
 }
 
-/// Creation properties.
+/// Returns the creation properties.
 pub(crate) fn creation(file: &Reader, header: &Header) -> Result<GroupCreate> {
     let mut create =
         GroupCreate { object: super::attribute::object_create(header), ..GroupCreate::default() };
@@ -342,7 +343,7 @@ fn find_compact(file: &Reader, header: &Header, name: &[u8]) -> Result<Option<Li
 /// Links that one core decodes before it takes more.
 const LINKS_AT_ONCE: usize = 256;
 
-/// Heap ID of a link in the name tree: hash, then ID.
+/// Returns the heap ID of a link in the name tree: hash, then ID.
 fn heap_id(record: &[u8]) -> Result<&[u8]> {
     record.get(4..).ok_or_else(|| Error::corrupt("read link record"))
 }

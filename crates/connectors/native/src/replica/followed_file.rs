@@ -1,4 +1,4 @@
-//! The file as a follower sees it: what is stored, under what the leader and this process keep for the next commit.
+//! The file as a follower sees it: what is stored, under what the leader and this process buffer for the next commit.
 
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -27,13 +27,13 @@ pub(crate) struct FollowedFile {
 struct Overlay {
     /// One past the last byte that is allocated.
     end: u64,
-    /// Bytes that the leader keeps for the next commit.
+    /// Bytes that the leader buffers for the next commit.
     leader: Staged,
     /// Headers of new objects, to which no link of the file leads yet.
     new: Staged,
     /// The file with links to them, as this process made it for itself, and its end.
     linked: Option<(Staged, u64)>,
-    /// Bytes of elements that this process keeps for the next commit.
+    /// Bytes of elements that this process buffers for the next commit.
     own: Staged,
     reserved: Range<u64>,
     /// Space of elements that the last commit does not have, in order.

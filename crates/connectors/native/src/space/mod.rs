@@ -180,7 +180,7 @@ impl Space {
         self.policy.page_bytes.is_some()
     }
 
-    /// Space for `len` bytes: the smallest free range that holds them, else at the end.
+    /// Allocates `len` bytes: in the smallest free range that holds them, or at the end.
     pub(crate) fn allocate(&mut self, len: u64, kind: DataKind) -> Address {
         let in_member = self.members.as_mut().and_then(|members| members.take(len, kind));
         let at = match (in_member, self.policy.page_bytes) {
@@ -298,7 +298,7 @@ impl Space {
         is_past_end || self.recent.contains(start, stop)
     }
 
-    /// A range that nothing uses, as the file itself says.
+    /// Adds a range that nothing uses, as the file itself says.
     pub(crate) fn add_free(&mut self, start: u64, len: u64, class: Class) {
         match class {
             Class::Large => self.insert_large(start, len),
@@ -363,7 +363,7 @@ impl Space {
         done.into_iter().for_each(|(start, len, what)| self.insert(start, len, what));
     }
 
-    /// Free ranges by class.
+    /// Returns the free ranges by class.
     pub(crate) fn free(&self) -> impl Iterator<Item = (Class, u64, u64)> + '_ {
         CLASSES
             .into_iter()

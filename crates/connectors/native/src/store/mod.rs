@@ -67,7 +67,7 @@ pub(crate) struct StoreParts {
     pub(crate) writable: bool,
     /// Another program writes meanwhile.
     pub(crate) live: bool,
-    /// Bytes of raw metadata that may be kept.
+    /// Bytes of raw metadata that may be cached.
     pub(crate) cache_bytes: u64,
     /// No lock keeps other writers out.
     pub(crate) is_unlocked: bool,
@@ -181,14 +181,14 @@ impl Store {
         self.shared.end()
     }
 
-    /// Bounds the blocks that are kept.
+    /// Bounds the blocks that are cached.
     pub(crate) fn set_cache_bytes(&self, bytes: u64) {
         self.shared.pages.set_bytes_max(bytes / 4);
         self.blocks.set_weight_max(bytes / 4);
         self.verified.set_weight_max(bytes / 2);
     }
 
-    /// Returns the bytes and the number of the blocks that are kept.
+    /// Returns the bytes and the number of the blocks that are cached.
     pub(crate) fn cached(&self) -> (u64, usize) {
         let (page_bytes, pages) = self.shared.pages.kept();
         let bytes = page_bytes + self.blocks.weight() + self.verified.weight();
@@ -237,7 +237,7 @@ impl Store {
         !self.overlay.is_empty()
     }
 
-    /// From now on these bytes stand in for what is in the file.
+    /// Puts bytes over those of the file, for all reads from now on.
     pub(crate) fn set_overlay(&mut self, entries: Vec<(Address, Vec<u8>)>) {
         self.overlay = entries.into_iter().map(|(at, bytes)| (at.0, bytes.into())).collect();
         self.blocks.clear();
@@ -262,7 +262,7 @@ impl Store {
         }
     }
 
-    /// Metadata, through the cache.
+    /// Reads metadata through the cache.
     pub(crate) fn block(&self, at: Address, len: u64, what: &str) -> Result<Block> {
         if let Some(block) = self.paged(at, len) {
             return Ok(block);
@@ -282,13 +282,13 @@ impl Store {
         self.bytes(at, len, what).map(Arc::from)
     }
 
-    /// Metadata that is not kept here.
+    /// Reads metadata that is not cached here.
     pub(crate) fn bytes(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>> {
         self.check(at, len, what)?;
         self.read_vec(at, len.within(self.limits.metadata_bytes_max, what)?, what)
     }
 
-    /// Like [`Store::read`], into a buffer of its own.
+    /// Reads bytes as [`Store::read`] does, into a new buffer.
     fn read_vec(&self, at: Address, len: usize, what: &str) -> Result<Vec<u8>> {
         if self.may_change() || !self.overlay.is_empty() || self.shared.page_buffer.is_some() {
             let mut bytes = vec![0; len];
@@ -315,7 +315,7 @@ impl Store {
         self.shared.pages.block(range, within.end, read).ok().flatten()
     }
 
-    /// Up to `len` bytes of metadata: fewer at the end of the file.
+    /// Reads up to `len` bytes of metadata, fewer at the end of the file.
     pub(crate) fn block_up_to(&self, at: Address, len: u64, what: &str) -> Result<Block> {
         let len = len.min(self.shared.range_of(at).end.saturating_sub(at.0));
         self.block(at, len, what)
@@ -352,7 +352,7 @@ impl Store {
         })
     }
 
-    /// Raw data, straight into the caller's buffer.
+    /// Reads raw data straight into the caller's buffer.
     pub(crate) fn read(&self, at: Address, into: &mut [u8], what: &str) -> Result<()> {
         self.read_as(PageKind::Raw, at, into, what)
     }

@@ -298,7 +298,7 @@ impl Shared {
         done
     }
 
-    /// Makes ranges ready for one who reads, or writes, them in the file itself: nothing of them waits in memory. `Busy` where
+    /// Makes ranges ready for a caller that reads or writes them in the file itself: nothing of them waits in memory. `Busy` where
     /// something waits for the commit. Offsets count from the start of the file.
     pub(crate) fn ensure_in_file(&self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
         match &self.txn {

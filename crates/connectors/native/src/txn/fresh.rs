@@ -10,7 +10,7 @@ use super::sealed::Sealed;
 use super::staged::Staged;
 use super::{Txn, io};
 
-/// So many bytes of fresh space wait in memory while a commit runs; who writes more waits for it.
+/// So many bytes of fresh space wait in memory while a commit runs. A thread that writes more waits for the commit.
 const WAITING_BYTES_MAX: usize = 4 << 20;
 
 /// Fresh bytes that are written at once.

@@ -162,7 +162,7 @@ impl Journal {
     }
 }
 
-/// A file as it is when bytes that wait in it are in their places, for one who may not write.
+/// A file as it is when bytes that wait in it are in their places, for a reader.
 #[derive(Debug)]
 pub(crate) struct Moved {
     file: Handle,

@@ -205,7 +205,7 @@ impl Txn {
     }
 
     /// Prepares to write staged bytes of the middle turn to fresh space at `at`, where they wait for the commit. Nothing may be
-    /// staged until [`Txn::end_spill`]; who reads need not wait.
+    /// staged until [`Txn::end_spill`]; readers need not wait.
     pub(crate) fn begin_spill(&mut self, at: u64) -> Result<Spill> {
         let bytes = self.spill_bytes();
         let file = self.open_fresh(std::iter::once((at, bytes)))?.clone();

@@ -72,7 +72,7 @@ pub(super) fn check_record(bytes: u64, bytes_max: u64) -> Result<()> {
 }
 
 impl Sealed {
-    /// End of the file after the commit.
+    /// Returns the end of the file after the commit.
     pub(super) fn end(&self) -> u64 {
         self.ends.1
     }

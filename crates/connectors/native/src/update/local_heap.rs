@@ -324,7 +324,7 @@ impl Names {
     }
 }
 
-/// Ranges of bytes in their order, those that touch as one.
+/// Returns the ranges of bytes in their order, those that touch as one.
 fn joined(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     ranges.sort_unstable();
     ranges.dedup_by(|next, before| {

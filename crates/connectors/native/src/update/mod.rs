@@ -39,7 +39,7 @@ pub(crate) trait Blocks {
     /// Returns bytes as they are now, with all changes.
     fn read(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>>;
 
-    /// Space for `len` bytes of a kind.
+    /// Allocates `len` bytes of a kind.
     fn allocate(&mut self, len: u64, kind: DataKind) -> Address;
 
     /// Gives space up: it is used again after the next commit, or at once where nothing committed is there.

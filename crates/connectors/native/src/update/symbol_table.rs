@@ -193,7 +193,7 @@ impl Table {
         }
     }
 
-    /// The first link of a group.
+    /// Adds the first link of a group.
     fn start(&mut self, blocks: &mut dyn Blocks, entry: SymbolTableEntry) -> Result<()> {
         let sizes = blocks.sizes();
         let keys = [group_key(0, sizes)?, group_key(entry.name_offset, sizes)?];

@@ -187,7 +187,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Space for a data block that is not there yet.
+    /// Allocates a data block that does not exist yet.
     fn new_block(&mut self, array: &mut ArrayUpdate, group: Group) -> Address {
         let header = &mut array.header;
         let bytes = header.data_bytes(group, self.sizes) + 4 * header.pages(group);

@@ -2,7 +2,7 @@
 
 use model::Selection;
 
-/// Chunk coordinates of the chunk that a selection lies in, where it is one block inside of one chunk.
+/// Returns the chunk coordinates of the chunk that a selection lies in, where it is one block inside of one chunk.
 pub(super) fn chunk_of(selection: &Selection, shape: &[u64]) -> Option<Vec<u64>> {
     let Selection::Regular(regular) = selection else { return None };
     let mut chunk_coords = Vec::with_capacity(shape.len());

@@ -1,4 +1,4 @@
-//! An object as values: what is kept in its header, and what hangs on it.
+//! An object as values: the messages of its header, and the parts that it refers to.
 
 use std::sync::Arc;
 

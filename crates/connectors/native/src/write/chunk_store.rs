@@ -52,7 +52,7 @@ impl ChunkStore {
         !self.in_place.is_empty() && self.in_place.contains(&dataset)
     }
 
-    /// A dataset is gone.
+    /// Removes a dataset.
     pub(super) fn remove(&mut self, dataset: Address) {
         self.pending.remove_dataset(dataset);
         self.in_place.remove(&dataset);

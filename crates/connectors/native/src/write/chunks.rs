@@ -24,7 +24,7 @@ const PARALLEL_BYTES_MIN: u64 = 256 << 10;
 const PLACED_BYTES_MIN: usize = 64 << 10;
 
 impl Writer {
-    /// All chunks that are not there yet, filled.
+    /// Allocates all chunks that are missing, with the fill value.
     pub(super) fn allocate_chunks(&mut self, dataset: &Dataset, layout: &Chunked) -> Result<()> {
         self.objects.chunks_mut(dataset.address)?;
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
@@ -92,7 +92,7 @@ impl Writer {
         if is_first { self.allocate_late(dataset, layout) } else { Ok(()) }
     }
 
-    /// A block inside of one chunk.
+    /// Writes a block inside of one chunk.
     fn write_inside(
         &mut self,
         dataset: &Dataset,
@@ -147,7 +147,7 @@ impl Writer {
         Ok(!is_implicit && !self.storage.is_swmr() && self.storage.reuses())
     }
 
-    /// Chunks as they are, straight from the caller's buffer where they lie there in one piece.
+    /// Writes chunks as they are, straight from the caller's buffer if they lie there in one piece.
     fn place_plain(&mut self, incoming: &Incoming<'_>, whole: &[Vec<u64>]) -> Result<()> {
         let bytes = incoming.chunk_bytes as u64;
         let places: Vec<Address> =

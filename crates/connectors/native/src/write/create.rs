@@ -173,7 +173,7 @@ impl<'a> NewFile<'a> {
         self.space.allocate(len, kind)
     }
 
-    /// The superblock extension, where there is something to say in it.
+    /// Writes the superblock extension, if it has any messages.
     fn extend(&mut self) -> Result<()> {
         let mut messages = Vec::new();
         let message = |kind, flags, body| Message { kind, flags, creation_order: None, body };
@@ -238,7 +238,7 @@ impl<'a> NewFile<'a> {
         Ok(())
     }
 
-    /// The root group's header, then its empty tree and heap.
+    /// Writes the root group's header, and then its empty tree and heap.
     fn old_root(&mut self) -> Result<()> {
         let (sizes, k) = (self.superblock.sizes, self.superblock.k.group_internal);
         let object = &self.create.root.object;

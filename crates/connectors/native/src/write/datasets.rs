@@ -36,7 +36,7 @@ impl Writer {
         Ok(datatype)
     }
 
-    /// Whether a committed datatype is the type that shall be shared.
+    /// Checks that a committed datatype is the type that shall be shared.
     pub(crate) fn check_committed(&mut self, at: Address, datatype: &Datatype) -> Result<()> {
         if self.objects.load(at)?.kind != ObjectKind::Datatype {
             return Err(
@@ -242,7 +242,8 @@ fn filled(fill: &FillValue, bytes: usize) -> Vec<u8> {
     data
 }
 
-/// Fill properties as they are stored: the layout's allocation time, and heap references always initialised.
+/// Returns the fill properties as they are stored: the layout's allocation time, and heap references always
+/// initialised.
 fn fill_of(op: &OpDatasetCreate, datatype: &Datatype) -> Result<(Fill, AllocTime)> {
     let mut fill = op.create.fill.clone();
     if let FillValue::Value(value) = &fill.value

@@ -228,7 +228,7 @@ struct ManagerSpace {
     count_max: usize,
 }
 
-/// Free ranges by manager.
+/// Returns the free ranges by manager.
 fn sections(space: &Space) -> Vec<(usize, Vec<Section>)> {
     let mut slots = [SLOT_METADATA, SLOT_RAW, SLOT_LARGE].map(|slot| (slot, Vec::new()));
     for (class, offset, bytes) in space.free() {

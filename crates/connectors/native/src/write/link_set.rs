@@ -13,7 +13,7 @@ use crate::listing;
 #[derive(Debug, Default)]
 pub(crate) struct LinkSet(HashSet<LinkByName>);
 
-/// A link that stands for its name, which is kept once.
+/// A link that stands for its name, which is stored once.
 #[derive(Debug)]
 struct LinkByName(Link);
 

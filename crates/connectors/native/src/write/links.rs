@@ -87,7 +87,7 @@ impl Writer {
 }
 
 impl ObjectCache {
-    /// Whether a link can go there; asked before the object it shall lead to is created.
+    /// Checks that a link can go there, before the object that it shall lead to is created.
     pub(crate) fn check_place(&mut self, place: &LinkLocation) -> Result<()> {
         check_name(&place.name)?;
         let reader = self.reader.clone();
@@ -98,7 +98,7 @@ impl ObjectCache {
         }
     }
 
-    /// The first link to an object that was just created, at a place that was found good.
+    /// Adds the first link to an object that was just created, at a location that was checked.
     pub(crate) fn link_new(&mut self, place: &LinkLocation, at: Address) -> Result<()> {
         let unknown = || Error::not_found("open object").at(at.0);
         let cached = self.existing_mut(at).ok_or_else(unknown)?;

@@ -18,7 +18,7 @@ use crate::reader::Reader;
 const USE_BYTES: u64 = 256;
 /// An object is in use if fewer uses of any object than this were since.
 const USES_IN_USE: u64 = 64;
-/// New objects that are kept in memory in any case.
+/// New objects that stay in memory in any case.
 const RECENT_MAX: usize = 256;
 /// Those that are larger stay until memory is needed.
 const RECENT_BYTES_MAX: u64 = 8 << 10;
@@ -169,7 +169,7 @@ impl ObjectCache {
         self.retained.contains_key(&at)
     }
 
-    /// One handle of an object more.
+    /// Adds a handle to an object.
     pub(crate) fn retain(&mut self, at: Address) -> Result<()> {
         self.check_there(at)?;
         *self.retained.entry(at).or_insert(0) += 1;
@@ -194,7 +194,8 @@ impl ObjectCache {
         std::mem::take(&mut self.retained).into_keys().collect()
     }
 
-    /// Objects that the file does not hold as they are, in the order of the file: what lies side by side is written at once.
+    /// Returns the objects that the file does not hold as they are, in the order of the file: what lies side by side
+    /// is written at once.
     pub(super) fn dirty(&self) -> Vec<Address> {
         let dirty = self.objects.iter().filter(|(_, d)| d.is_dirty).map(|(at, _)| *at);
         let mut dirty: Vec<Address> = dirty.collect();
@@ -230,7 +231,7 @@ impl ObjectCache {
         done
     }
 
-    /// Readers of an object that the file holds as it is need not ask.
+    /// Marks an object as clean, because the file holds it as it is.
     fn mark_clean(&mut self, at: Address) {
         let Some(cached) = self.objects.get_mut(&at).filter(|cached| cached.is_marked && !cached.is_dirty)
         else {
@@ -273,7 +274,8 @@ impl ObjectCache {
         old.into_iter().filter(is_small).collect()
     }
 
-    /// Dirty objects that must go so that the others take half of the budget, those used longest ago first.
+    /// Returns the dirty objects that must go so that the others take half of the budget, those used longest ago
+    /// first.
     pub(super) fn over_budget(&mut self) -> Vec<Address> {
         if self.bytes <= self.bytes_max {
             return Vec::new();

@@ -74,7 +74,7 @@ impl Writer {
 }
 
 impl ObjectCache {
-    /// Objects that this one holds: by hard links, and committed datatypes by use.
+    /// Returns the objects that this one holds: by hard links, and committed datatypes by use.
     fn held_by(&mut self, at: Address) -> Result<Vec<Address>> {
         let (reader, sizes) = (self.reader.clone(), self.reader.store.sizes());
         let mut found = Vec::new();

@@ -16,7 +16,7 @@ use crate::object::dataset::Dataset;
 use crate::{chunk, placement};
 
 impl Writer {
-    /// Returns where elements lie, for one who writes them there: all of them have space, and nothing of the dataset waits in memory.
+    /// Returns where elements lie, for a caller that writes them there: all of them have space, and nothing of the dataset waits in memory.
     ///
     /// New space was free at the last commit, and holds the fill value. What is overwritten where the last commit has it is
     /// overwritten at once: there the commit is no longer atomic.

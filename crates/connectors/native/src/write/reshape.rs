@@ -208,13 +208,13 @@ impl Writer {
     }
 }
 
-/// Along each dimension that grows, the chunks that its old end cuts.
+/// Returns, for each dimension that grows, the chunks that its old end cuts.
 fn grown_edges(old: &[u64], new: &[u64], shape: &[u64]) -> Vec<Option<u64>> {
     let edge = |((old, new), c): ((&u64, &u64), &u64)| (new > old && old % c != 0).then(|| old / c);
     old.iter().zip(new).zip(shape).map(edge).collect()
 }
 
-/// Chunks at one edge, where one alone grows and they are few.
+/// Returns the chunks at one edge, where one alone grows and they are few.
 fn edge_chunks(dims: &[u64], shape: &[u64], edges: &[Option<u64>]) -> Option<Vec<Vec<u64>>> {
     let mut grown = edges.iter().enumerate().filter_map(|(d, edge)| edge.map(|edge| (d, edge)));
     let (axis, edge) = grown.next().filter(|_| grown.next().is_none())?;

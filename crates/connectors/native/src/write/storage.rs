@@ -129,7 +129,7 @@ impl Storage {
         self.transaction.store.is_private()
     }
 
-    /// Nothing changed yet.
+    /// Returns a storage without changes.
     pub(super) fn new(reader: &Reader, policy: Policy, staged_bytes_max: u64) -> Self {
         let Store { shared, superblock, limits, .. } = &reader.store;
         let space = space_of(reader, policy);
@@ -154,7 +154,7 @@ impl Storage {
         &self.transaction.store
     }
 
-    /// Space for `len` bytes of a kind, which may be read from now on.
+    /// Allocates `len` bytes of a kind, which may be read from now on.
     pub(crate) fn allocate(&mut self, len: u64, kind: DataKind) -> Address {
         self.free_finished();
         let at = self.allocator.space.allocate(len, kind);

@@ -114,7 +114,7 @@ impl Versions {
         }
     }
 
-    /// Returns whether new groups keep links in symbol tables.
+    /// Returns whether new groups store links in symbol tables.
     pub(crate) fn makes_old_groups(self) -> bool {
         self.is_early()
     }

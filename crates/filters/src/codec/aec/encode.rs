@@ -49,7 +49,7 @@ impl Encoder {
         self.settings.predict && block == 0
     }
 
-    /// Reference and mapped differences, or the samples, in whole blocks.
+    /// Returns the reference and mapped differences, or the samples, in whole blocks.
     fn map(&self, samples: &[u32]) -> Vec<u32> {
         let max = self.settings.sample_max() as u32;
         let mut mapped: Vec<u32> = samples.iter().map(|sample| sample & max).collect();
@@ -64,7 +64,7 @@ impl Encoder {
         mapped
     }
 
-    /// Blocks of zeros from `index` on, within its segment. A reference does not count.
+    /// Returns the number of blocks of zeros from `index` on, within its segment. A reference does not count.
     fn zero_run(&self, blocks: &[&[u32]], index: usize) -> usize {
         let in_segment = SEGMENT_BLOCKS - index % SEGMENT_BLOCKS;
         let is_zero = |i: usize| blocks[i][usize::from(self.has_reference(i))..].iter().all(|v| *v == 0);
@@ -167,7 +167,7 @@ fn split_cost(coded: &[u32], k: u32) -> u64 {
     coded.iter().map(|value| (u64::from(*value) >> k) + 1 + u64::from(k)).sum()
 }
 
-/// Pairs whose sum is above 12 have codes that a decoder need not know.
+/// Returns the cost of coding pairs. Pairs whose sum is above 12 have codes that a decoder need not know.
 fn pairs_cost(block: &[u32], has_reference: bool) -> u64 {
     if !block.len().is_multiple_of(2) {
         return u64::MAX / 2;
@@ -183,7 +183,7 @@ fn pair_codes(block: &[u32], has_reference: bool) -> impl Iterator<Item = u64> +
     })
 }
 
-/// Difference to the sample before, small numbers for small differences of either sign.
+/// Returns the difference to the sample before, small numbers for small differences of either sign.
 fn map(last: u32, sample: u32, max: u32) -> u32 {
     let theta = last.min(max - last);
     let distance = sample.abs_diff(last);

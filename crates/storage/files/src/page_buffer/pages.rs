@@ -9,7 +9,7 @@ use super::{PageBufferOptions, PageKind, PageStatistics};
 /// Pages that share a counter of changes do so by chance.
 const COUNTERS: usize = 64;
 
-/// A page that is kept.
+/// A page in the buffer.
 #[derive(Debug, Clone)]
 pub(super) struct Page {
     pub(super) bytes: Arc<Vec<u8>>,
@@ -20,7 +20,7 @@ pub(super) struct Page {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp(u64);
 
-/// The pages that are kept.
+/// The pages in the buffer.
 #[derive(Debug)]
 pub(super) struct Pages {
     options: PageBufferOptions,
@@ -88,7 +88,7 @@ impl Pages {
         candidates.into_iter().flatten().min_by_key(|(time, _)| **time).map(|(_, number)| *number)
     }
 
-    /// Keeps a page, unless it changed since `stamp` or others took the space meanwhile.
+    /// Adds a page, unless it changed since `stamp` or others took the space meanwhile.
     pub(super) fn insert(&mut self, number: u64, page: Page, stamp: Stamp) {
         if self.stamp(number) != stamp {
             return;
@@ -107,7 +107,7 @@ impl Pages {
         Some(page)
     }
 
-    /// Removes pages that changed. Whoever reads one of them now does not keep it.
+    /// Removes pages that changed. Readers that are reading one of them now do not add it.
     pub(super) fn forget(&mut self, numbers: RangeInclusive<u64>) {
         let count = numbers.end().saturating_sub(*numbers.start()).saturating_add(1);
         for number in numbers.clone().take(COUNTERS) {

@@ -136,7 +136,7 @@ impl Row {
         self.singles.iter().map(|slot| (slot.akey(&self.bytes), slot.value(&self.bytes)))
     }
 
-    /// Akeys and values in order.
+    /// Returns the akeys and values in order.
     pub(super) fn sorted(&self) -> Vec<(&[u8], AkeyValue<'_>)> {
         let singles = self.singles().map(|(akey, value)| (akey, AkeyValue::Single(value)));
         let others = self.others.iter().map(|(akey, value)| (&**akey, AkeyValue::Other(value)));
@@ -145,7 +145,7 @@ impl Row {
         all
     }
 
-    /// About the bytes that the entry takes.
+    /// Returns about the bytes that the entry takes.
     fn weight(&self) -> usize {
         let others = self.others.iter().map(|(akey, value)| bytes_of(akey, value.into())).sum::<usize>();
         self.bytes.len() - self.former + 4 * self.singles.len() + others

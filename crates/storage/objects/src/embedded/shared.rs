@@ -180,7 +180,7 @@ impl Shared {
         }
     }
 
-    /// Epoch and view while no update is under way.
+    /// Returns the epoch and view while no update is under way.
     fn between_updates(&self) -> (RwLockWriteGuard<'_, u64>, RwLockWriteGuard<'_, View>) {
         (self.gate.write(), self.view_mut())
     }

@@ -18,7 +18,7 @@ use crate::layout::writer::{self, Writer};
 use crate::{Change, Condition, Error, ObjectId, Result, Update};
 
 /// The akeys that an update names, as they are and then as they become.
-struct Named<'a> {
+struct UpdatedAkeys<'a> {
     shared: &'a Shared,
     key: Vec<u8>,
     /// The content of the dkey, if no change of it waits yet.
@@ -62,7 +62,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-impl<'a> Named<'a> {
+impl<'a> UpdatedAkeys<'a> {
     fn position(&self, akey: &[u8]) -> Option<usize> {
         self.akeys.binary_search_by(|entry| entry.akey.cmp(akey)).ok()
     }
@@ -79,7 +79,7 @@ impl<'a> Named<'a> {
     }
 }
 
-impl Before for Named<'_> {
+impl Before for UpdatedAkeys<'_> {
     fn shape(&self, akey: &[u8]) -> Result<Option<Shape>> {
         Ok(self.value(akey).map(Value::shape))
     }
@@ -136,7 +136,7 @@ impl Shared {
         update: &Update<'a>,
         file: &'a FarFile<'a>,
         epoch: u64,
-    ) -> Result<(Named<'a>, Writer<'a>)> {
+    ) -> Result<(UpdatedAkeys<'a>, Writer<'a>)> {
         let mut named = self.named(update)?;
         check::update(update, &named)?;
         let mut writer = Writer::new(file, epoch);
@@ -150,7 +150,7 @@ impl Shared {
     }
 
     /// Shows an update that was prepared.
-    fn publish(&self, named: Named<'_>, writer: Writer<'_>) {
+    fn publish(&self, named: UpdatedAkeys<'_>, writer: Writer<'_>) {
         if named.akeys.iter().any(|entry| entry.changed) {
             let changed = named.akeys.iter().filter(|entry| entry.changed);
             let changes = changed.map(|entry| (entry.akey, entry.held()));
@@ -160,7 +160,7 @@ impl Shared {
     }
 
     /// An update failed: where it wrote over records of this epoch, their checksums are made again.
-    fn give_up(&self, named: &Named<'_>, writer: Writer<'_>, space: Option<&Mutex<Space>>) {
+    fn give_up(&self, named: &UpdatedAkeys<'_>, writer: Writer<'_>, space: Option<&Mutex<Space>>) {
         for entry in &named.akeys {
             let held = self.view().at(&named.key).value(entry.akey);
             let Ok(Some(Value::Array(mut array))) = held else { continue };
@@ -195,7 +195,7 @@ impl Shared {
         self.release(later);
     }
 
-    fn named<'a>(&'a self, update: &Update<'a>) -> Result<Named<'a>> {
+    fn named<'a>(&'a self, update: &Update<'a>) -> Result<UpdatedAkeys<'a>> {
         let names = update.changes.iter().map(Change::akey);
         let names = names.chain(update.conditions.iter().map(Condition::akey));
         let mut akeys: Vec<Entry<'a>> = names.map(Entry::new).collect();
@@ -211,7 +211,7 @@ impl Shared {
                 _ => held.value(entry.akey)?,
             };
         }
-        Ok(Named { shared: self, key, base, akeys })
+        Ok(UpdatedAkeys { shared: self, key, base, akeys })
     }
 
     /// Removes all akeys of a dkey.

@@ -66,7 +66,7 @@ impl Array {
         records * u64::from(self.record_size)
     }
 
-    /// Extents with space for a record of a range.
+    /// Returns the extents with space for a record of a range.
     pub(crate) fn overlapping(&self, start: u64, end: u64) -> &[Extent] {
         let from = self.extents.partition_point(|extent| extent.end <= start);
         let to = self.extents.partition_point(|extent| extent.start < end);

@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// About the bytes that it takes in memory.
+    /// Returns about the bytes that it takes in memory.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Value::Single(value) => value.len(),

@@ -66,7 +66,7 @@ impl<'a> Writer<'a> {
         Ok(Value::Far(place, self.far.has_sums().then(|| sums::of(bytes))))
     }
 
-    /// A value is gone.
+    /// Releases the space of a removed value.
     pub(crate) fn release(&mut self, value: &Value) {
         self.released.extend(value.places());
     }

@@ -11,7 +11,7 @@ use system::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard}
 
 use super::ffi::{Answer, Ask, CANCELED, Guard, Names, Write};
 use super::flight::Flight;
-use super::heads::Wanted;
+use super::heads::AkeyPath;
 use super::known::Known;
 use super::pending::Pending;
 use super::{AT_ONCE, CONTAINER, failed};
@@ -109,14 +109,14 @@ impl Core {
     }
 
     /// Notes an akey that was seen as an array.
-    pub(super) fn note_kind(&self, akey: Wanted<'_>, value: Option<&Value>) {
+    pub(super) fn note_kind(&self, akey: AkeyPath<'_>, value: Option<&Value>) {
         if matches!(value, Some(Value::Array(_))) {
             lock(&self.arrays).insert(hash(akey));
         }
     }
 
     /// Returns whether an akey may have been seen as an array.
-    pub(super) fn is_maybe_array(&self, akey: Wanted<'_>) -> bool {
+    pub(super) fn is_maybe_array(&self, akey: AkeyPath<'_>) -> bool {
         lock(&self.arrays).contains(&hash(akey))
     }
 

@@ -44,8 +44,8 @@ impl Core {
         self.shard_large()
     }
 
-    /// Objects whose content and description fit into one operation: half as many, and none is there without the
-    /// other.
+    /// Returns the objects whose content and description fit into one operation: half as many, and none is there
+    /// without the other.
     fn together(&self) -> HashSet<ObjectId> {
         let pending = self.pending();
         let of_object = pending.iter().collect::<Vec<_>>();

@@ -73,11 +73,11 @@ impl DkeyLocation {
 }
 
 /// One akey of one dkey.
-pub(super) type Wanted<'a> = (ObjectId, &'a [u8], &'a [u8]);
+pub(super) type AkeyPath<'a> = (ObjectId, &'a [u8], &'a [u8]);
 
 impl Core {
     /// Returns the stored values of akeys.
-    pub(super) fn look_up(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Vec<u8>>>> {
+    pub(super) fn look_up(&self, wanted: &[AkeyPath<'_>]) -> Result<Vec<Option<Vec<u8>>>> {
         let mut found: Vec<Option<Vec<u8>>> = vec![None; wanted.len()];
         let mut left: Vec<usize> = (0..wanted.len()).collect();
         while !left.is_empty() {
@@ -97,7 +97,7 @@ impl Core {
     }
 
     /// Returns what to ask whom, and for which of the wanted.
-    fn asks(&self, wanted: &[Wanted<'_>], left: &[usize]) -> (Vec<Ask>, Vec<Vec<usize>>) {
+    fn asks(&self, wanted: &[AkeyPath<'_>], left: &[usize]) -> (Vec<Ask>, Vec<Vec<usize>>) {
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
         for &i in left {
             let Some((object, dkey, _)) = wanted.get(i) else { continue };
@@ -156,7 +156,7 @@ fn has_dkey(answer: &Answer, dkey: &[u8]) -> bool {
     answer.pairs.iter().chain(&answer.behind).any(|(key, _)| key.starts_with(&prefix))
 }
 
-fn give(found: &mut [Option<Vec<u8>>], wanted: &[Wanted<'_>], askers: &[usize], answer: Answer) {
+fn give(found: &mut [Option<Vec<u8>>], wanted: &[AkeyPath<'_>], askers: &[usize], answer: Answer) {
     let mut values: HashMap<Vec<u8>, Vec<u8>> = answer.pairs.into_iter().collect();
     for &i in askers {
         let Some((_, dkey, akey)) = wanted.get(i) else { continue };

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::core::{Core, lock};
-use super::heads::{self, Wanted};
+use super::heads::{self, AkeyPath};
 use super::pending::{Dkey, DkeyId};
 use crate::{ObjectId, Result};
 
@@ -16,7 +16,7 @@ pub(super) type Known = HashMap<ObjectId, Option<HashSet<Vec<u8>>>>;
 
 impl Core {
     /// Returns whether the cluster had no such akey when its object was looked at.
-    pub(super) fn is_absent(&self, (object, dkey, akey): Wanted<'_>) -> Result<bool> {
+    pub(super) fn is_absent(&self, (object, dkey, akey): AkeyPath<'_>) -> Result<bool> {
         let absent = |keys: &Option<HashSet<Vec<u8>>>| {
             keys.as_ref().is_some_and(|keys| !keys.contains(&heads::key(dkey, akey)))
         };

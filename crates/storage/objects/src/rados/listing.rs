@@ -61,7 +61,7 @@ impl Core {
         Ok(Page { pairs, more: horizon.is_some() })
     }
 
-    /// Up to some dkeys in order.
+    /// Returns up to some dkeys in order.
     pub(super) fn dkeys(&self, object: ObjectId, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
         let mut found = Vec::new();
         let mut next = Some(from.to_vec());
@@ -91,7 +91,7 @@ impl Core {
         Ok(found)
     }
 
-    /// dkeys with changes that wait, and whether a change puts something there.
+    /// Returns the dkeys with changes that wait, and whether a change puts something there.
     fn waiting_dkeys(&self, object: ObjectId, from: &[u8], last: Option<&[u8]>) -> BTreeMap<Vec<u8>, bool> {
         let puts = |dkey: &Dkey| dkey.akeys.values().any(|akey| akey.changed && akey.value.is_some());
         let pending = self.pending();
@@ -108,7 +108,7 @@ impl Core {
         }
     }
 
-    /// Up to some akeys of a dkey in order.
+    /// Returns up to some akeys of a dkey in order.
     pub(super) fn akeys(
         &self,
         object: ObjectId,
@@ -148,7 +148,7 @@ impl Core {
         Ok(found.into_iter().take(count_max).collect())
     }
 
-    /// Up to some objects that have a dkey, in order.
+    /// Returns up to some objects that have a dkey, in order.
     pub(super) fn objects(&self, after: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>> {
         let listed = self.listed(after.is_none())?;
         let waiting: BTreeSet<ObjectId> = self.pending().keys().map(|(object, _)| *object).collect();

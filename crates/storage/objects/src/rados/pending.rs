@@ -150,18 +150,18 @@ impl Akey {
         }
     }
 
-    /// Data objects that no one needs once the change arrived.
+    /// Returns the data objects that no one needs once the change arrived.
     pub(super) fn pending_free(&self) -> Vec<u64> {
         let kept = numbers(self.value.as_ref());
         self.taken.difference(&kept).copied().collect()
     }
 
-    /// Data objects that are in use while the change waits.
+    /// Returns the data objects that are in use while the change waits.
     pub(super) fn used(&self) -> impl Iterator<Item = u64> + '_ {
         self.taken.iter().copied()
     }
 
-    /// Data objects that no one needs if the change never arrives.
+    /// Returns the data objects that no one needs if the change never arrives.
     pub(super) fn wasted(&self) -> Vec<u64> {
         let base = self.base.as_deref().and_then(|base| Value::decode(base).ok());
         let kept = numbers(base.as_ref());
@@ -176,20 +176,20 @@ impl Akey {
         Ok(())
     }
 
-    /// About the bytes that it takes.
+    /// Returns about the bytes that it takes.
     pub(super) fn weight(&self) -> usize {
         128 + self.value.as_ref().map_or(0, Value::weight)
     }
 }
 
 /// The akeys that an update names.
-pub(super) struct Named<'a, 'b> {
+pub(super) struct UpdatedAkeys<'a, 'b> {
     pub(super) akeys: BTreeMap<&'a [u8], Akey>,
     /// Compares a single value that is far.
     pub(super) far_equals: &'b dyn Fn(&Value, &[u8]) -> Result<bool>,
 }
 
-impl Before for Named<'_, '_> {
+impl Before for UpdatedAkeys<'_, '_> {
     fn shape(&self, akey: &[u8]) -> Result<Option<Shape>> {
         Ok(self.akeys.get(akey).and_then(|akey| akey.value.as_ref()).map(Value::shape))
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::core::Core;
 use super::far::again;
 use super::flush::PHASES;
-use super::heads::Wanted;
+use super::heads::AkeyPath;
 use super::pending::{Akey, Dkey};
 use super::update::Bases;
 use crate::check::{self, Shape};
@@ -48,7 +48,7 @@ impl RadosStore {
     }
 
     /// Returns the values of akeys, with what waits.
-    fn values(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Value>>> {
+    fn values(&self, wanted: &[AkeyPath<'_>]) -> Result<Vec<Option<Value>>> {
         let mut values: Vec<Option<Value>> = vec![None; wanted.len()];
         let mut unknown = Vec::new();
         {
@@ -62,7 +62,7 @@ impl RadosStore {
                 }
             }
         }
-        let asked: Vec<Wanted<'_>> = unknown.iter().map(|i| wanted[*i]).collect();
+        let asked: Vec<AkeyPath<'_>> = unknown.iter().map(|i| wanted[*i]).collect();
         for (i, stored) in unknown.into_iter().zip(self.core.look_up(&asked)?) {
             values[i] = stored.as_deref().map(Value::decode).transpose()?;
             self.core.note_kind(wanted[i], values[i].as_ref());
@@ -71,7 +71,7 @@ impl RadosStore {
     }
 
     /// Reads single values; the stripes are held.
-    fn singles(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Vec<u8>>>> {
+    fn singles(&self, wanted: &[AkeyPath<'_>]) -> Result<Vec<Option<Vec<u8>>>> {
         let values = self.values(wanted)?;
         let mut found: Vec<Option<Vec<u8>>> = Vec::with_capacity(values.len());
         for ((_, _, akey), value) in wanted.iter().zip(&values) {
@@ -101,13 +101,13 @@ impl RadosStore {
         }
     }
 
-    fn get_wanted(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Vec<u8>>>> {
+    fn get_wanted(&self, wanted: &[AkeyPath<'_>]) -> Result<Vec<Option<Vec<u8>>>> {
         let _dkeys = self.core.read_stripes(wanted.iter().map(|(object, dkey, _)| (*object, *dkey)));
         again(|| self.singles(wanted))
     }
 
     fn fetch_once(&self, fetches: &mut [Fetch<'_>]) -> Result<()> {
-        let wanted: Vec<Wanted<'_>> =
+        let wanted: Vec<AkeyPath<'_>> =
             fetches.iter().map(|fetch| (fetch.object, fetch.dkey, fetch.akey)).collect();
         let values = self.values(&wanted)?;
         let mut pieces = Vec::new();
@@ -152,7 +152,8 @@ impl Store for RadosStore {
         self.core.flush_dkey(&id, *epoch)?;
         let mut names: Vec<&[u8]> = update.changes.iter().map(Change::akey).collect();
         names.extend(update.conditions.iter().map(Condition::akey));
-        let wanted: Vec<Wanted<'_>> = names.iter().map(|akey| (update.object, update.dkey, *akey)).collect();
+        let wanted: Vec<AkeyPath<'_>> =
+            names.iter().map(|akey| (update.object, update.dkey, *akey)).collect();
         let mut akeys = BTreeMap::new();
         for (name, base) in names.into_iter().zip(self.core.look_up(&wanted)?) {
             akeys.insert(name, Akey::known(base)?);
@@ -169,7 +170,7 @@ impl Store for RadosStore {
     }
 
     fn get(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        let wanted: Vec<Wanted<'_>> = akeys.iter().map(|akey| (object, dkey, *akey)).collect();
+        let wanted: Vec<AkeyPath<'_>> = akeys.iter().map(|akey| (object, dkey, *akey)).collect();
         self.get_wanted(&wanted)
     }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use super::core::{Core, lock};
-use super::heads::Wanted;
+use super::heads::AkeyPath;
 use super::keys;
-use super::pending::{Akey, Dkey, Named};
+use super::pending::{Akey, Dkey, UpdatedAkeys};
 use crate::bytes::Reader;
 use crate::check;
 use crate::layout::value::Value;
@@ -17,9 +17,9 @@ use crate::{Change, Condition, ObjectId, Phase, Result, Update};
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
 /// The values of akeys in the cluster.
-pub(super) type Bases<'a> = HashMap<Wanted<'a>, Option<Vec<u8>>>;
+pub(super) type Bases<'a> = HashMap<AkeyPath<'a>, Option<Vec<u8>>>;
 
-/// Akeys that an update looks at: a value that is replaced whole, without a condition, need not be known.
+/// Returns the akeys that an update looks at: a value that is replaced whole, without a condition, need not be known.
 fn looked_at<'a>(update: &Update<'a>) -> impl Iterator<Item = &'a [u8]> {
     let parts = |change: &&Change<'_>| matches!(change, Change::Records { .. } | Change::PunchRecords { .. });
     let changes = update.changes.iter().filter(parts).map(Change::akey);
@@ -34,8 +34,8 @@ fn named<'a>(update: &Update<'a>) -> impl Iterator<Item = &'a [u8]> {
     changes.chain(update.conditions.iter().map(Condition::akey))
 }
 
-/// Akeys that must not be there.
-fn must_be_absent<'a>(update: &Update<'a>) -> impl Iterator<Item = Wanted<'a>> {
+/// Returns the akeys that must not be there.
+fn must_be_absent<'a>(update: &Update<'a>) -> impl Iterator<Item = AkeyPath<'a>> {
     let (object, dkey) = (update.object, update.dkey);
     update.conditions.iter().filter_map(move |condition| match condition {
         Condition::Absent(akey) => Some((object, dkey, *akey)),
@@ -46,7 +46,7 @@ fn must_be_absent<'a>(update: &Update<'a>) -> impl Iterator<Item = Wanted<'a>> {
 impl Core {
     /// Looks up what updates need to know.
     pub(super) fn bases<'a>(&self, updates: &[Update<'a>]) -> Result<Bases<'a>> {
-        let mut wanted: Vec<Wanted<'a>> = Vec::new();
+        let mut wanted: Vec<AkeyPath<'a>> = Vec::new();
         {
             let pending = self.pending();
             for update in updates.iter().filter(|update| !self.is_likely_fresh(update.object)) {
@@ -108,7 +108,7 @@ impl Core {
         epoch: u64,
     ) -> Result<BTreeMap<&'a [u8], Akey>> {
         let far_equals = |far: &Value, value: &[u8]| self.far_equals(far, value);
-        let mut named = Named { akeys, far_equals: &far_equals };
+        let mut named = UpdatedAkeys { akeys, far_equals: &far_equals };
         check::update(update, &named)?;
         for condition in update.conditions {
             named.akeys.get_mut(condition.akey()).into_iter().for_each(|akey| akey.guard(condition));

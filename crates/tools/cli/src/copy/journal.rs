@@ -102,7 +102,7 @@ impl<'c> Journal<'c> {
         Ok(())
     }
 
-    /// The copy is whole: nothing is left to go on with.
+    /// Removes the journal of a copy that is complete.
     pub(super) fn remove(&self) -> Result<()> {
         self.dir.remove_file(&self.name).map_err(|e| Error::io("remove journal of copy", &e))
     }

@@ -20,7 +20,7 @@ use work::{Output, Work};
 
 use crate::help::{option_names, refuse, unknown_option};
 use crate::near::hint;
-use crate::open::{Opened, open_inner, shown};
+use crate::open::{OpenContainer, open_inner, shown};
 use crate::settings::{layered, measured, registry};
 
 pub(crate) const USAGE: &str = "\
@@ -183,7 +183,7 @@ fn copy(arguments: &Arguments) -> Result<()> {
 /// Copies everything, and goes on where an earlier run was stopped.
 fn copy_resumed(
     arguments: &Arguments,
-    source: &Opened,
+    source: &OpenContainer,
     to: &str,
     (context, work): (CopyContext<'_>, &Work),
 ) -> Result<()> {
@@ -229,7 +229,7 @@ fn user_block(location: &str, bytes: u64) -> Result<Vec<u8>> {
 
 fn copy_object(
     arguments: &Arguments,
-    source: &Opened,
+    source: &OpenContainer,
     path: &str,
     to: &str,
     (context, work): (CopyContext<'_>, &Work),
@@ -267,7 +267,7 @@ fn is_there(location: &str) -> Result<bool> {
 }
 
 fn put(
-    source: &Opened,
+    source: &OpenContainer,
     object: Token,
     target: &dyn Container,
     path: &str,

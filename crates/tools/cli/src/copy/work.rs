@@ -13,7 +13,7 @@ use hyperslab::{Error, Kind, Result, Token};
 
 use super::replace::{LeftOver, Replacement, refuse_link};
 use crate::common::{Cleaning, interrupt, is_stopped};
-use crate::open::{Opened, shown};
+use crate::open::{OpenContainer, shown};
 use crate::progress::Progress;
 use crate::settings::{layered, measured, registry};
 use crate::total::{Measure, Total, count, is_near};
@@ -41,7 +41,7 @@ impl Work {
     /// changed go from file to file as they are stored.
     pub(super) fn expect(
         &self,
-        source: &Opened,
+        source: &OpenContainer,
         object: Option<Token>,
         (target, changes): (&dyn Container, bool),
     ) {

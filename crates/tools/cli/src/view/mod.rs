@@ -29,7 +29,7 @@ usage: hyperslab view [--port N] [--no-open] LOCATION
 
 /// The options.
 #[derive(Debug, Default)]
-struct Wanted<'a> {
+struct ViewOptions<'a> {
     is_text: bool,
     is_tui: bool,
     port: u16,
@@ -63,8 +63,8 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
 }
 
 /// Reads the options; `None` if there is one that the command does not have.
-fn wanted(words: &[String]) -> Option<Wanted<'_>> {
-    let mut wanted = Wanted::default();
+fn wanted(words: &[String]) -> Option<ViewOptions<'_>> {
+    let mut wanted = ViewOptions::default();
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
         match word {
@@ -80,12 +80,12 @@ fn wanted(words: &[String]) -> Option<Wanted<'_>> {
 }
 
 #[cfg(feature = "http")]
-fn show_page(location: &str, wanted: &Wanted<'_>) -> Result<()> {
+fn show_page(location: &str, wanted: &ViewOptions<'_>) -> Result<()> {
     page::show(location, wanted.port, !wanted.no_open)
 }
 
 #[cfg(not(feature = "http"))]
-fn show_page(_: &str, _: &Wanted<'_>) -> Result<()> {
+fn show_page(_: &str, _: &ViewOptions<'_>) -> Result<()> {
     Err(hyperslab::Error::unsupported("show page")
         .with("problem", "it is the feature `http`; --text needs none"))
 }

@@ -9,7 +9,7 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Characters of growing darkness, where there are no colours.
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 
-/// Least and greatest of the numbers that are finite; `None` where none is.
+/// Returns the least and greatest of the numbers that are finite; `None` where none is.
 pub(crate) fn range(values: &[f64]) -> Option<(f64, f64)> {
     let finite = values.iter().copied().filter(|value| value.is_finite());
     finite.fold(None, |range, value| match range {

@@ -9,7 +9,7 @@ use hyperslab::{Dataset, Error, File, Group, ObjectHandle, Result, Selection};
 use super::picture;
 use crate::h5::ls::types::describe;
 use crate::near::hint;
-use crate::open::{Opened, open};
+use crate::open::{OpenContainer, open};
 
 /// Members of a group that are shown.
 const MEMBERS_MAX: usize = 1000;
@@ -35,7 +35,7 @@ impl Screen {
 
 /// Prints an object of a container: the root group, or the one that a path names.
 pub(crate) fn show(location: &str, path: &str) -> Result<()> {
-    let Opened { container, location, .. } = open(location, None)?;
+    let OpenContainer { container, location, .. } = open(location, None)?;
     let file = File::from_container(container.clone(), &location, &FileAccess::read())?;
     let mut out = io::BufWriter::new(crate::out::stdout());
     let shown = match file.object(path).inspect_err(|_| hint(&*container, path))? {

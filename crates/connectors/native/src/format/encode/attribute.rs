@@ -47,7 +47,7 @@ pub(crate) fn encode(attribute: &RawAttribute, version: u8) -> Result<Vec<u8>> {
     e.raw(&attribute.data).finish()
 }
 
-/// Attribute info message.
+/// Returns the attribute info message.
 pub(crate) fn info(info: &AttributeInfo, sizes: Sizes) -> Result<Vec<u8>> {
     let mut e = Encoder::new("attribute info", sizes);
     e.u8(0).u8(u8::from(info.order_next.is_some()) | u8::from(info.order_indexed) << 1);

@@ -53,12 +53,12 @@ impl BTree2 {
         Ok(())
     }
 
-    /// Most records of a node at `depth`; 0 where the tree is not that deep.
+    /// Returns the most records of a node at `depth`; 0 where the tree is not that deep.
     pub(crate) fn records_max(&self, depth: u16) -> u64 {
         self.capacity.get(usize::from(depth)).map_or(0, |c| c.node)
     }
 
-    /// Most records of a subtree at `depth`; 0 where the tree is not that deep.
+    /// Returns the most records of a subtree at `depth`; 0 where the tree is not that deep.
     pub(crate) fn subtree_max(&self, depth: u16) -> u64 {
         self.capacity.get(usize::from(depth)).map_or(0, |c| c.subtree)
     }

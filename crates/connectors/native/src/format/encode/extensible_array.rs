@@ -54,7 +54,7 @@ impl ExtensibleArray {
         e.require(e.len() as u64 == self.index_block_bytes(sizes), "size of elements").finish()
     }
 
-    /// First element of a super block, counted after the elements of the index block.
+    /// Returns the first element of a super block, counted after the elements of the index block.
     fn group_start(&self, group: Group) -> u64 {
         u64::from(self.block_elements_min).saturating_mul((1 << group.number.min(63)) - 1)
     }

@@ -130,7 +130,7 @@ impl FractalHeap {
         e.checksum().finish()
     }
 
-    /// Longest object that a heap ID holds itself.
+    /// Returns the number of bytes of the longest object that a heap ID holds itself.
     pub(crate) fn tiny_bytes_max(&self) -> usize {
         let capacity = usize::from(self.id_bytes).saturating_sub(1);
         if capacity <= 17 { capacity.min(16) } else { capacity - 1 }

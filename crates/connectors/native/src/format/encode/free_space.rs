@@ -39,7 +39,7 @@ impl Manager {
         (9 + sizes.offset) as u64 + count as u64 * section_bytes as u64
     }
 
-    /// Sections of one size together, sizes and addresses ascending.
+    /// Returns the sections of one size together, sizes and addresses ascending.
     fn sets<'a>(&self, sections: &'a [Section]) -> Vec<Vec<&'a Section>> {
         let mut sorted: Vec<&Section> = sections.iter().collect();
         sorted.sort_by_key(|s| (s.bytes, s.offset));

@@ -50,7 +50,7 @@ pub(crate) struct Collection {
     objects: Vec<Object>,
 }
 
-/// `len` zeros, with space for as many bytes as a collection takes as a rule.
+/// Returns `len` zeros, with space for as many bytes as a collection takes as a rule.
 fn with_capacity(len: usize, bytes: u64) -> Vec<u8> {
     let mut image = Vec::with_capacity(bytes.min(COLLECTION_CAPACITY_BYTES) as usize);
     image.resize(len, 0);

@@ -7,12 +7,12 @@ use super::super::Sizes;
 use super::super::group::{GroupInfo, LinkInfo, SymbolTable};
 use super::Encoder;
 
-/// Symbol table message of an old-style group.
+/// Returns the symbol table message of an old-style group.
 pub(crate) fn symbol_table(table: SymbolTable, sizes: Sizes) -> Result<Vec<u8>> {
     Encoder::new("symbol table message", sizes).defined(table.tree).defined(table.heap).finish()
 }
 
-/// Link info message of a new-style group.
+/// Returns the link info message of a new-style group.
 pub(crate) fn link_info(info: &LinkInfo, sizes: Sizes) -> Result<Vec<u8>> {
     let mut e = Encoder::new("link info", sizes);
     e.require(info.order_next >= 0, "negative creation index");
@@ -27,7 +27,7 @@ pub(crate) fn link_info(info: &LinkInfo, sizes: Sizes) -> Result<Vec<u8>> {
     e.finish()
 }
 
-/// Group info message: what is not the default.
+/// Returns the group info message: what is not the default.
 pub(crate) fn group_info(info: &GroupInfo) -> Result<Vec<u8>> {
     let phase = info.phase != PhaseChange::default();
     let expected = (info.entries_expected, info.name_bytes_expected) != (4, 8);

@@ -88,7 +88,7 @@ impl Segment {
         Ok((FreeBlock { at, len }, Some(next).filter(|&n| n != NO_FREE_BLOCK)))
     }
 
-    /// Smallest free block: it holds the offset of the next and its own size.
+    /// Returns the size of the smallest free block, which holds the offset of the next one and its own size.
     fn free_bytes_min(&self) -> usize {
         2 * self.sizes.length
     }
@@ -98,7 +98,7 @@ impl Segment {
         self.data.len() as u64
     }
 
-    /// First free block, for the header.
+    /// Returns the first free block, for the header.
     pub(crate) fn first_free(&self) -> Option<u64> {
         self.free.first().map(|f| f.at as u64)
     }

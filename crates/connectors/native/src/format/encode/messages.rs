@@ -4,17 +4,17 @@ use model::Result;
 
 use super::Encoder;
 
-/// Comment message.
+/// Returns the comment message.
 pub(crate) fn comment(text: &str) -> Result<Vec<u8>> {
     Encoder::plain("comment").nul_text(text).finish()
 }
 
-/// Modification time message, in seconds since 1970.
+/// Returns the modification time message, in seconds since 1970.
 pub(crate) fn modification_time(seconds: u32) -> Result<Vec<u8>> {
     Encoder::plain("modification time").u8(1).zeros(3).u32(seconds).finish()
 }
 
-/// Reference count message, which version 2 headers have while the count is above 1.
+/// Returns the reference count message, which version 2 headers have while the count is above 1.
 pub(crate) fn references(count: u32) -> Result<Vec<u8>> {
     Encoder::plain("reference count").u8(0).u32(count).finish()
 }

@@ -48,23 +48,23 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    /// For a structure with fields whose width the superblock chose.
+    /// Returns an encoder of a structure with fields whose width the superblock defines.
     pub(super) fn new(what: &'static str, sizes: Sizes) -> Self {
         Encoder { bytes: Vec::with_capacity(SMALL_BYTES), sizes, what, problem: None }
     }
 
-    /// For a structure of about `bytes` bytes without such fields.
+    /// Returns an encoder of a structure of about `bytes` bytes without such fields.
     pub(super) fn sized(what: &'static str, bytes: u64) -> Self {
         let bytes = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0).min(1 << 20));
         Encoder { bytes, sizes: Sizes { offset: 8, length: 8 }, what, problem: None }
     }
 
-    /// For a structure without such fields.
+    /// Returns an encoder of a structure without such fields.
     pub(super) fn plain(what: &'static str) -> Self {
         Self::new(what, Sizes { offset: 8, length: 8 })
     }
 
-    /// A block's signature and its version byte.
+    /// Returns a block's signature and its version byte.
     pub(super) fn block(what: &'static str, sizes: Sizes, signature: &[u8; 4], version: u8) -> Self {
         let mut e = Self::new(what, sizes);
         e.raw(signature).u8(version);
@@ -117,7 +117,7 @@ impl Encoder {
         self.raw(&value.to_le_bytes())
     }
 
-    /// `value` in `width` bytes (0 to 8); nothing but zero fits in none.
+    /// Appends `value` in `width` bytes (0 to 8). Only zero fits in none.
     pub(super) fn uint(&mut self, value: u64, width: usize) -> &mut Self {
         let width = width.min(8);
         if if width == 0 { value > 0 } else { value > all_ones(width) } {
@@ -153,14 +153,14 @@ impl Encoder {
         self.uint(value, self.sizes.offset)
     }
 
-    /// Text and its NUL.
+    /// Appends text and a NUL.
     pub(super) fn nul_text(&mut self, value: &str) -> &mut Self {
         let bytes = text::to_bytes(value);
         self.require(!bytes.contains(&0), "text holds a NUL");
         self.raw(&bytes).u8(0)
     }
 
-    /// Zeros until the length counted from `start` is a multiple of `unit`.
+    /// Appends zeros until the length counted from `start` is a multiple of `unit`.
     pub(super) fn pad(&mut self, start: usize, unit: usize) -> &mut Self {
         self.bytes.pad_to(start, unit);
         self

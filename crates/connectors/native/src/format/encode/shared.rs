@@ -18,7 +18,7 @@ impl SharedAt {
     }
 }
 
-/// Shared message table message (format spec IV.A.2.p).
+/// Returns the shared message table message (format spec IV.A.2.p).
 pub(crate) fn table_message(table: Address, count: u8, sizes: Sizes) -> Result<Vec<u8>> {
     Encoder::new("shared message table message", sizes).u8(0).defined(table).u8(count).finish()
 }

@@ -49,7 +49,7 @@ impl Superblock {
     }
 }
 
-/// B-tree K values message (format spec IV.A.2.t).
+/// Returns the B-tree K values message (format spec IV.A.2.t).
 pub(crate) fn tree_k(k: TreeK) -> Result<Vec<u8>> {
     let mut e = Encoder::plain("B-tree K message");
     e.require(k.chunk > 0 && k.group_internal > 0 && k.group_leaf > 0, "tree K is zero");

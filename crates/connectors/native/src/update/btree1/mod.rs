@@ -76,7 +76,7 @@ impl Node {
         Ok(())
     }
 
-    /// The key at an end.
+    /// Sets the key at an end.
     fn set_edge_key(&mut self, side: Side, key: &[u8]) -> Result<()> {
         let at = if side == Side::Left { 0 } else { self.children.len() };
         self.set_key(at, key)
@@ -203,7 +203,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The first child of a tree that has none.
+    /// Adds the first child of a tree that has none.
     pub(super) fn start(&mut self, blocks: &dyn Blocks, keys: &[Vec<u8>; 2], child: Address) -> Result<()> {
         let node = self.node(blocks, self.root)?;
         (node.level, node.keys, node.children) = (0, keys.to_vec(), vec![child]);

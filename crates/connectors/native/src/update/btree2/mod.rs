@@ -53,12 +53,12 @@ struct Session<'s> {
 }
 
 impl Session<'_> {
-    /// Most records of a node at `depth`: one that has them splits before it gets another.
+    /// Returns the most records of a node at `depth`: one that has them splits before it gets another.
     fn split_count(&self, depth: u16) -> usize {
         split_count(self.header, depth)
     }
 
-    /// Fewest records of a node at `depth` other than the root.
+    /// Returns the fewest records of a node at `depth` other than the root.
     fn merge_count(&self, depth: u16) -> usize {
         let count = self.header.records_max(depth) * u64::from(self.header.merge_percent) / 100;
         (count as usize).max(1)
@@ -106,7 +106,7 @@ impl Tree {
         }
     }
 
-    /// Type of the records.
+    /// Returns the type of the records.
     pub(crate) fn kind(&self) -> u8 {
         self.header.kind
     }
@@ -229,7 +229,7 @@ impl Tree {
         Ok(changed)
     }
 
-    /// A new root above one that has too many records.
+    /// Adds a new root above one that has too many records.
     fn grow(&mut self, blocks: &dyn Blocks) -> Result<()> {
         let Some(root) = self.root.take() else { return Ok(()) };
         self.set_depth(self.header.depth + 1)?;
@@ -241,7 +241,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Roots without records leave the tree, each for its only child.
+    /// Removes roots without records, each of which has one child.
     fn shrink(&mut self) -> Result<()> {
         while let Some(root) = self.root.as_mut().filter(|root| root.len() == 0) {
             let child = root.take_only_child(&mut self.used);

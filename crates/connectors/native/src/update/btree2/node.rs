@@ -109,7 +109,7 @@ impl Subtree {
         self.node = None;
     }
 
-    /// Where the node and those below it are.
+    /// Lists the addresses of the node and of those below it.
     #[cfg(test)]
     pub(super) fn addresses(
         &mut self,

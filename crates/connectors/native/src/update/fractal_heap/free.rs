@@ -68,7 +68,7 @@ impl Sections {
         if is_free || bytes == 0 { Err(wrong()) } else { Ok(()) }
     }
 
-    /// Space for `bytes`: the start of the smallest section that has them.
+    /// Allocates `bytes`: at the start of the smallest section that has them.
     pub(super) fn take(&mut self, bytes: u64) -> Option<u64> {
         let &(n, offset) = self.by_bytes.range((bytes, 0)..).next()?;
         self.by_bytes.remove(&(n, offset));

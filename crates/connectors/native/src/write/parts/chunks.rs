@@ -137,7 +137,8 @@ impl ChunkSet {
         Ok(all)
     }
 
-    /// The changes since the index was written, if they are put in their places: since they are few, or since it must stay.
+    /// Returns the changes since the index was written, if they are put in their places: since they are few, or since
+    /// it must stay.
     pub(crate) fn changes_to_put(&self, reader: &Reader, stays: bool) -> Result<Option<&ChunkChanges>> {
         let Some(index) = self.index(reader)? else { return Ok(None) };
         let puts = stays || is_few(self.changes.len(), index.count_hint()?);

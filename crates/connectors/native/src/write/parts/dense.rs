@@ -26,7 +26,7 @@ pub(super) trait Records {
     /// Returns a record of the order tree.
     fn by_order(&self, id: &[u8], order: u64) -> Vec<u8>;
 
-    /// Hash, heap ID and creation order, as far as the record has it.
+    /// Returns the hash, heap ID and creation order, as far as the record has it.
     fn of_name<'r>(&self, record: &'r [u8]) -> Result<(u32, &'r [u8])>;
 
     fn order_of(&self, record: &[u8]) -> Result<u64>;

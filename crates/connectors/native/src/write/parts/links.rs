@@ -44,7 +44,7 @@ pub(crate) struct Links {
     phase: PhaseChange,
     /// Filters of the heap that many of them are stored in.
     filters: Vec<FilterSpec>,
-    /// They are kept in a symbol table, as before HDF5 1.8.
+    /// They are stored in a symbol table, as before HDF5 1.8.
     is_old: bool,
     /// The group's header has no group info message.
     lacks_info: bool,

@@ -32,7 +32,7 @@ fn checked(code: c_int) -> Result<(), Code> {
     if code < 0 { Err(code) } else { Ok(()) }
 }
 
-/// Text for C. A 0 byte in it is an invalid argument.
+/// Converts text for C. A 0 byte in it is an invalid argument.
 fn text(text: &str) -> Result<CString, Code> {
     CString::new(text).map_err(|_| INVALID)
 }

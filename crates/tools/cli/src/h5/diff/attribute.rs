@@ -111,7 +111,7 @@ fn all(place: &ObjectAt) -> Result<Vec<AttributeInfo>> {
     Ok(place.container().attribute_list(place.token, &op)?.entries)
 }
 
-/// Attributes of the same name side by side; both lists are sorted.
+/// Returns the attributes of the same name side by side; both lists are sorted.
 fn matches([first, second]: &[Vec<AttributeInfo>; 2]) -> Vec<Matched<'_>> {
     let (mut a, mut b) = (first.iter().peekable(), second.iter().peekable());
     let mut found = Vec::new();

@@ -200,7 +200,7 @@ type Strips = Box<dyn Iterator<Item = Strip>>;
 /// Strips with the number of elements that each of theirs stands for, and where they start.
 type Counted = Box<dyn Iterator<Item = (Strip, u64, Option<u64>)>>;
 
-/// Pieces of both selections with as many elements each.
+/// Returns the pieces of both selections with as many elements each.
 fn strip_pairs(
     selections: &[Selection; 2],
     infos: [&DatasetInfo; 2],

@@ -258,7 +258,7 @@ fn load<T: Number>(bytes: &[u8]) -> T {
     T::load(bytes)
 }
 
-/// Text up to its first NUL.
+/// Returns text up to its first NUL.
 fn text_of(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     &bytes[..end]

@@ -20,7 +20,7 @@ pub(crate) enum Verdict {
 /// Numbers as C compares and prints them.
 pub(crate) trait Number: Copy {
     const BYTES: usize;
-    /// From the bytes of the machine.
+    /// Loads a number from the bytes of the machine.
     fn load(bytes: &[u8]) -> Self;
     /// Compares two numbers whose bytes differ.
     fn verdict(self, other: Self, options: &Options) -> Verdict;

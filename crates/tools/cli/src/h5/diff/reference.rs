@@ -144,7 +144,7 @@ impl Region {
         Ok(Region { is_points: false, corners })
     }
 
-    /// Coordinates that differ; a start and an end that both do count once.
+    /// Returns the coordinates that differ; a start and an end that both do count once.
     fn differences(&self, other: &Region) -> u64 {
         let coordinates = |region: &Region| -> Vec<(u64, u64)> {
             let each = region.corners.iter();

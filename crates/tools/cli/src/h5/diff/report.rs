@@ -65,7 +65,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Something could not be read.
+    /// Notes that something could not be read.
     pub(crate) fn fail(&mut self, error: &Error) {
         self.failed = true;
         if self.options.errors {
@@ -75,7 +75,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Two objects or parts of them that cannot be compared, and why.
+    /// Prints that two objects or parts of them cannot be compared, and why.
     pub(crate) fn cannot_compare(&mut self, why: &str) {
         self.incomparable = true;
         if self.options.shows_incomparable() {
@@ -83,25 +83,25 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// A message for those who want to know all.
+    /// Prints a message for those who want to know everything.
     pub(crate) fn remark(&mut self, text: &str) {
         if self.options.verbose {
             self.say(text);
         }
     }
 
-    /// The names of two objects.
+    /// Prints the names of two objects.
     pub(crate) fn objects(&mut self, kind: &str, first: &str, second: &str) {
         let gap = if self.options.level >= 1 { "\n" } else { "" };
         self.say(&format!("{gap}{kind:<7}: <{first}> and <{second}>\n"));
     }
 
-    /// How many differences there are.
+    /// Prints how many differences there are.
     pub(crate) fn found(&mut self, count: u64) {
         self.say(&format!("{count} differences found\n"));
     }
 
-    /// Names and count of two objects, as far as the user wants to see them.
+    /// Prints the names and the count of two objects, as far as the user asked for them.
     pub(crate) fn objects_found(&mut self, kind: &str, first: &str, second: &str, count: u64) {
         if (self.options.verbose || count > 0) && !self.options.quiet {
             self.objects(kind, first, second);
@@ -112,7 +112,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Text in a column that is at least `width` bytes wide.
+/// Returns text in a column that is at least `width` bytes wide.
 pub(crate) fn column(text: &str, width: usize) -> Vec<u8> {
     let mut bytes = to_bytes(text).to_vec();
     bytes.resize(bytes.len().max(width), b' ');

@@ -5,7 +5,7 @@ use crate::h5::render::real::Real;
 /// The smallest step from 1 of the widest machine float: 64 bits of mantissa.
 pub(crate) const EPSILON: f64 = 1.084_202_172_485_504_4e-19;
 
-/// Sign, mantissa of at most 64 bits, and exponent; `None` for infinities and NaN.
+/// Returns the sign, mantissa of at most 64 bits, and exponent; `None` for infinities and NaN.
 fn parts(x: Real) -> Option<(bool, u128, i32)> {
     match x {
         Real::Wide { negative, mantissa, exponent } => Some((negative, mantissa, exponent)),

@@ -29,7 +29,7 @@ pub(crate) fn list_attributes(
 }
 
 impl Dumper<'_> {
-    /// All attributes of an object.
+    /// Prints all attributes of an object.
     pub(crate) fn attributes(&mut self, object: Token, tracked: CreationOrder) -> Result<()> {
         if !self.options.attributes {
             return Ok(());
@@ -48,7 +48,7 @@ impl Dumper<'_> {
         Ok(())
     }
 
-    /// One attribute.
+    /// Prints one attribute.
     pub(crate) fn attribute(&mut self, object: Token, info: &AttributeInfo) -> Result<()> {
         let mut state = LineState::at(self.indent);
         self.head(&mut state, "ATTRIBUTE", &to_bytes(&info.name))?;
@@ -62,7 +62,7 @@ impl Dumper<'_> {
         self.line(&mut state, b"}")
     }
 
-    /// `DATATYPE` and `DATASPACE`.
+    /// Prints `DATATYPE` and `DATASPACE`.
     pub(crate) fn type_and_space(
         &mut self,
         state: &mut LineState,

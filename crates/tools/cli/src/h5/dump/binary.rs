@@ -98,7 +98,7 @@ fn write_element(out: &mut dyn Write, datatype: &Datatype, element: &[u8], heap:
     }
 }
 
-/// Text up to its first NUL.
+/// Returns text up to its first NUL.
 pub(crate) fn until_nul(text: &[u8]) -> &[u8] {
     let end = text.iter().position(|&b| b == 0).unwrap_or(text.len());
     &text[..end]

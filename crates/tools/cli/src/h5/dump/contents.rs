@@ -10,7 +10,7 @@ use super::streams::Stream;
 use super::tables::{Sorting, shown, walk};
 
 impl Dumper<'_> {
-    /// `FILE_CONTENTS`.
+    /// Prints `FILE_CONTENTS`.
     pub(crate) fn contents(&mut self) -> Result<()> {
         self.put(b"\nFILE_CONTENTS {\n")?;
         let tables = self.file().tables.clone();
@@ -46,7 +46,7 @@ impl Dumper<'_> {
         self.put(b" }\n")
     }
 
-    /// `SUPER_BLOCK`.
+    /// Prints `SUPER_BLOCK`.
     pub(crate) fn superblock(&mut self) -> Result<()> {
         let info = self.container().info()?;
         let create = &info.create;

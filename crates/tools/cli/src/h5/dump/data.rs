@@ -31,7 +31,7 @@ pub(crate) struct Run<'a> {
 }
 
 impl Dumper<'_> {
-    /// All of a dataset's values, or those of a subset, once for every set of packed bits.
+    /// Prints all values of a dataset, or those of a subset, once for every set of packed bits.
     pub(crate) fn dataset_values(
         &mut self,
         state: &mut LineState,
@@ -68,7 +68,7 @@ impl Dumper<'_> {
         Ok(())
     }
 
-    /// An attribute's values.
+    /// Prints the values of an attribute.
     pub(crate) fn attribute_values(
         &mut self,
         state: &mut LineState,
@@ -78,7 +78,7 @@ impl Dumper<'_> {
         self.values(state, &Source::Attribute { object, info }, None, None)
     }
 
-    /// `DATA {…}`.
+    /// Prints `DATA {…}`.
     pub(crate) fn values(
         &mut self,
         state: &mut LineState,

@@ -19,7 +19,7 @@ pub(crate) enum Open {
 }
 
 impl Dumper<'_> {
-    /// A group and everything in it.
+    /// Prints a group and everything in it.
     pub(crate) fn group(&mut self, token: Token, name: &str) -> Result<()> {
         let outer = self.open.len();
         self.begin_group(token, name)?;
@@ -29,7 +29,7 @@ impl Dumper<'_> {
         Ok(())
     }
 
-    /// The next link of what was begun last, or its end.
+    /// Prints the next link of what was begun last, or its end.
     fn advance(&mut self) -> Result<()> {
         let next = match self.open.last_mut() {
             Some(Open::Group { links, .. }) => links.next(),
@@ -61,7 +61,7 @@ impl Dumper<'_> {
         self.line(&mut state, b"}")
     }
 
-    /// A group as far as its links.
+    /// Prints a group as far as its links.
     fn begin_group(&mut self, token: Token, name: &str) -> Result<()> {
         let container = self.container();
         let info = container.object_info(token)?;
@@ -115,7 +115,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// A block whose lines stand alone.
+    /// Prints a block whose lines stand alone.
     fn block(&mut self, word: &str, name: &str, lines: &[Vec<u8>]) -> Result<()> {
         let mut state = LineState::at(self.indent);
         self.head(&mut state, word, &to_bytes(name))?;
@@ -155,7 +155,7 @@ impl Dumper<'_> {
         (!file.shown.insert(token)).then(|| shown(&entry.path))
     }
 
-    /// A dataset.
+    /// Prints a dataset.
     pub(crate) fn dataset(&mut self, token: Token, name: &str, subset: Option<&Subset>) -> Result<()> {
         let container = self.container();
         let info = container.dataset_info(token)?;
@@ -220,7 +220,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// `COMMENT "…"`, where there is one.
+    /// Prints `COMMENT "…"`, if there is one.
     fn comment(&mut self, state: &mut LineState, comment: Option<&str>) -> Result<()> {
         match comment {
             Some(comment) if !comment.is_empty() => {
@@ -230,7 +230,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// A committed datatype.
+    /// Prints a committed datatype.
     pub(crate) fn named_type(&mut self, token: Token, name: &str) -> Result<()> {
         let container = self.container();
         let datatype = container.datatype_get(token)?;
@@ -249,7 +249,7 @@ impl Dumper<'_> {
         self.nested(|dumper| dumper.attributes(token, info.create.attribute_order))
     }
 
-    /// Committed datatypes that no link leads to, by their address.
+    /// Prints committed datatypes that no link leads to, by their address.
     fn unnamed_types(&mut self) -> Result<()> {
         let tables = self.file().tables.clone();
         for entry in tables.unnamed_types() {
@@ -336,7 +336,7 @@ impl Dumper<'_> {
         Err(Error::limit("follow external links").with("file", file))
     }
 
-    fn place_of(&mut self, opened: crate::open::Opened) -> Result<usize> {
+    fn place_of(&mut self, opened: crate::open::OpenContainer) -> Result<usize> {
         let identity = opened.identity();
         if let Some(place) = self.files.iter().position(|f| f.opened.identity() == identity) {
             return Ok(place);

@@ -8,7 +8,7 @@ use hyperslab::vol::{Container, CopyOptions, Durability, FileAccess, path};
 use hyperslab::{Error, Limits, Result};
 
 use super::Dumper;
-use super::options::Wanted;
+use super::options::WantedObject;
 use crate::copy::place_of;
 use crate::scratch::Scratch;
 use crate::settings::registry;
@@ -72,17 +72,19 @@ impl Dumper<'_> {
 }
 
 /// Returns the object that an option names. Parts of objects are no document.
-fn object_name(wanted: &Wanted) -> Result<&str> {
+fn object_name(wanted: &WantedObject) -> Result<&str> {
     let refused = |name: &str, problem: &str| {
         Error::unsupported("dump as JSON").with("name", name).with("problem", problem)
     };
     match wanted {
-        Wanted::Dataset(name, None)
-        | Wanted::Group(name)
-        | Wanted::Datatype(name)
-        | Wanted::Anything(name) => Ok(name),
-        Wanted::Dataset(name, Some(_)) => Err(refused(name, "only a whole dataset, without a selection")),
-        Wanted::Attribute(name) => Err(refused(name, "an attribute goes with its object: name that")),
-        Wanted::Link(name) => Err(refused(name, "a link goes with its group: name that")),
+        WantedObject::Dataset(name, None)
+        | WantedObject::Group(name)
+        | WantedObject::Datatype(name)
+        | WantedObject::Anything(name) => Ok(name),
+        WantedObject::Dataset(name, Some(_)) => {
+            Err(refused(name, "only a whole dataset, without a selection"))
+        }
+        WantedObject::Attribute(name) => Err(refused(name, "an attribute goes with its object: name that")),
+        WantedObject::Link(name) => Err(refused(name, "a link goes with its group: name that")),
     }
 }

@@ -33,7 +33,7 @@ use hyperslab::vol::model::text::{to_bytes, to_path};
 use hyperslab::{Error, Index, ObjectKind, Order, Result, Token};
 
 use crate::h5::render::line::{Layout, LineState};
-use crate::open::{Opened, open_with, shown};
+use crate::open::{OpenContainer, open_with, shown};
 pub(crate) use attributes::space_text;
 pub(crate) use datatype::{bitfield_name, float_name, integer_name};
 use options::{Options, Parsed};
@@ -42,7 +42,7 @@ use tables::{Sorting, Tables};
 
 /// A file that is printed, wholly or through an external link.
 struct OpenFile {
-    opened: Opened,
+    opened: OpenContainer,
     tables: Arc<Tables>,
     /// The tables by name, whatever the user sorts by: region references are shown with these paths.
     by_name: Arc<Tables>,
@@ -227,7 +227,7 @@ impl<'o> Dumper<'o> {
     }
 
     /// Finds all objects of a file.
-    fn describe(&self, opened: Opened) -> Result<OpenFile> {
+    fn describe(&self, opened: OpenContainer) -> Result<OpenFile> {
         let tables = Arc::new(Tables::build(&*opened.container, self.sorting())?);
         let plain = Sorting { by: Index::Name, order: Order::Increasing };
         let by_name = match self.sorting() == plain {
@@ -264,7 +264,7 @@ impl<'o> Dumper<'o> {
         self.piece(state, text)
     }
 
-    /// `WORD "name" {`
+    /// Prints `WORD "name" {`.
     fn head(&mut self, state: &mut LineState, word: &str, name: &[u8]) -> Result<()> {
         self.line(state, &[word.as_bytes(), b" \"", name, b"\" {"].concat())
     }

@@ -11,7 +11,7 @@ use crate::h5::vfd::VfdChoice;
 
 /// The part of the file that is printed.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Wanted {
+pub(crate) enum WantedObject {
     /// `-a`
     Attribute(String),
     /// `-d`
@@ -54,7 +54,7 @@ pub(crate) enum BinaryForm {
 /// The options.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    pub(crate) wanted: Vec<Wanted>,
+    pub(crate) wanted: Vec<WantedObject>,
     pub(crate) files: Vec<String>,
     pub(crate) contents: bool,
     pub(crate) contents_attributes: bool,
@@ -238,15 +238,15 @@ impl Options {
 
     fn want(&mut self, letter: char, name: String, after_dataset: &mut bool) {
         let wanted = match letter {
-            'a' => Wanted::Attribute(name),
-            'g' => Wanted::Group(name),
-            'l' => Wanted::Link(name),
-            't' => Wanted::Datatype(name),
-            'N' => Wanted::Anything(name),
+            'a' => WantedObject::Attribute(name),
+            'g' => WantedObject::Group(name),
+            'l' => WantedObject::Link(name),
+            't' => WantedObject::Datatype(name),
+            'N' => WantedObject::Anything(name),
             _ => {
                 *after_dataset = true;
                 let (name, subset) = if self.compact_subset { Subset::split(&name) } else { (name, None) };
-                Wanted::Dataset(name, subset)
+                WantedObject::Dataset(name, subset)
             }
         };
         self.wanted.push(wanted);
@@ -254,7 +254,7 @@ impl Options {
 
     fn narrow(&mut self, letter: char, text: &str, after_dataset: bool) -> Result<(), String> {
         let last = self.wanted.last_mut();
-        let (true, Some(Wanted::Dataset(_, subset))) = (after_dataset, last) else {
+        let (true, Some(WantedObject::Dataset(_, subset))) = (after_dataset, last) else {
             return Err(format!("option \"-{letter}\" can only be used after the --dataset option"));
         };
         if letter == 'M' {

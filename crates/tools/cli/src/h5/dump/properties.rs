@@ -18,7 +18,7 @@ use crate::h5::render::element::{Printer, Values};
 use crate::h5::render::line::LineState;
 
 impl Dumper<'_> {
-    /// All properties.
+    /// Prints all properties.
     pub(crate) fn properties(
         &mut self,
         state: &mut LineState,
@@ -280,7 +280,7 @@ fn chunked_size(info: &DatasetInfo, storage: &StorageInfo) -> String {
     format!("SIZE {} ({ratio:.3}:1 COMPRESSION)", storage.bytes)
 }
 
-/// When storage is allocated, with the default of the layout.
+/// Returns the when storage is allocated, with the default of the layout.
 pub(crate) fn allocation_time(info: &DatasetInfo) -> AllocTime {
     match (info.create.alloc_time, &info.create.layout) {
         (AllocTime::Default, Storage::Compact) => AllocTime::Early,

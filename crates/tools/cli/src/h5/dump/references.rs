@@ -72,7 +72,7 @@ impl Dumper<'_> {
         Layout { columns: COLUMNS, ..self.layout.clone() }
     }
 
-    /// All references of a dataset or attribute.
+    /// Prints all references of a dataset or attribute.
     pub(crate) fn reference_values(
         &mut self,
         state: &mut LineState,

@@ -13,7 +13,7 @@ use super::streams::Stream;
 use crate::h5::render::line::{BREAK, LineState};
 
 impl Dumper<'_> {
-    /// The block behind `DATASET "…"`.
+    /// Prints the block behind `DATASET "…"`.
     pub(crate) fn region(
         &mut self,
         state: &mut LineState,
@@ -102,7 +102,7 @@ impl Dumper<'_> {
         self.print_run(state, &run, block, &mut 0)
     }
 
-    /// Every point on a line of its own.
+    /// Prints every point on a line of its own.
     fn region_points(&mut self, state: &mut LineState, block: &Block) -> Result<()> {
         let size = block.datatype.size().max(1) as usize;
         let count = block.bytes.len() / size;

@@ -217,7 +217,7 @@ impl Tables {
         Ok(Tables { groups, datasets, types, _charge: charge })
     }
 
-    /// Committed datatypes that no link leads to.
+    /// Returns the committed datatypes that no link leads to.
     pub(crate) fn unnamed_types(&self) -> impl Iterator<Item = Token> + '_ {
         self.types.unnamed().map(|entry| entry.token)
     }

@@ -6,7 +6,7 @@ use hyperslab::vol::model::text::to_bytes;
 use hyperslab::vol::{Lookup, OpLookup, path};
 use hyperslab::{Error, Index, LinkTarget, ObjectKind, Order, Result, Token};
 
-use super::options::Wanted;
+use super::options::WantedObject;
 use super::tables::{Sorting, walk};
 use super::{Dumper, attributes::list_attributes};
 use crate::h5::subset::Subset;
@@ -17,14 +17,14 @@ const TRAVERSALS_MAX: u32 = 16;
 
 impl Dumper<'_> {
     /// Prints what one option names.
-    pub(crate) fn wanted(&mut self, wanted: &Wanted) -> Result<()> {
+    pub(crate) fn wanted(&mut self, wanted: &WantedObject) -> Result<()> {
         match wanted {
-            Wanted::Attribute(name) => self.wanted_attribute(name),
-            Wanted::Dataset(name, subset) => self.wanted_dataset(name, subset.as_ref()),
-            Wanted::Group(name) => self.wanted_group(name),
-            Wanted::Link(name) => self.wanted_link(name),
-            Wanted::Datatype(name) => self.wanted_datatype(name),
-            Wanted::Anything(name) => self.wanted_anything(name),
+            WantedObject::Attribute(name) => self.wanted_attribute(name),
+            WantedObject::Dataset(name, subset) => self.wanted_dataset(name, subset.as_ref()),
+            WantedObject::Group(name) => self.wanted_group(name),
+            WantedObject::Link(name) => self.wanted_link(name),
+            WantedObject::Datatype(name) => self.wanted_datatype(name),
+            WantedObject::Anything(name) => self.wanted_anything(name),
         }
     }
 
@@ -94,7 +94,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// A dataset that was printed under another name.
+    /// Prints a dataset that was printed under another name.
     pub(crate) fn wanted_hard_link(&mut self, name: &str, found: &str) -> Result<()> {
         let indent = "   ".repeat(self.indent);
         let head = [b"\n", indent.as_bytes(), b"DATASET \"", &to_bytes(name)[..], b"\" {\n"].concat();
@@ -117,7 +117,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// The block of an object that is not there.
+    /// Prints the block of an object that does not exist.
     fn missing(&mut self, word: &str, what: &str, name: &str) -> Result<()> {
         self.fail(&format!("unable to open {what} \"{name}\""));
         hint(&*self.container(), name);
@@ -189,7 +189,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// Every attribute, object or link that the name fits.
+    /// Prints every attribute, object or link that the name fits.
     fn wanted_anything(&mut self, name: &str) -> Result<()> {
         let mut found = Vec::new();
         let container = self.container();
@@ -199,21 +199,21 @@ impl Dumper<'_> {
         walk(&*container, self.sorting(), &mut |step| {
             let Some((kind, token)) = step.object else {
                 if is_at(step.path, &absolute) {
-                    found.push(Wanted::Link(name.to_owned()));
+                    found.push(WantedObject::Link(name.to_owned()));
                 }
                 return Ok(());
             };
             if !step.again {
                 let listed = list_attributes(&*container, token, sorting).unwrap_or_default();
                 if listed.iter().any(|a| a.name == attribute) {
-                    found.push(Wanted::Attribute(attribute_path(&step.path.to_string(), name)));
+                    found.push(WantedObject::Attribute(attribute_path(&step.path.to_string(), name)));
                 }
             }
             if is_at(step.path, name) {
                 found.push(match kind {
-                    ObjectKind::Group => Wanted::Group(step.path.to_string()),
-                    ObjectKind::Datatype => Wanted::Datatype(step.path.to_string()),
-                    _ => Wanted::Dataset(step.path.to_string(), None),
+                    ObjectKind::Group => WantedObject::Group(step.path.to_string()),
+                    ObjectKind::Datatype => WantedObject::Datatype(step.path.to_string()),
+                    _ => WantedObject::Dataset(step.path.to_string(), None),
                 });
             }
             Ok(())

@@ -11,7 +11,7 @@ use super::options::Options;
 use super::source::ObjectAt;
 use super::{types, values};
 
-/// Name, extent and type of an attribute, and its value where data is wanted.
+/// Prints the name, extent and type of an attribute, and its value if data is wanted.
 pub(crate) fn list(
     out: &mut dyn Write,
     place: &ObjectAt,

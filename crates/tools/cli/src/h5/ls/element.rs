@@ -180,7 +180,7 @@ fn until_null(text: &[u8]) -> &[u8] {
     text.split(|&byte| byte == 0).next().unwrap_or(&[])
 }
 
-/// One character: with C's escapes or, for other programs, with percent signs.
+/// Appends one character: with C's escapes or, for other programs, with percent signs.
 fn push_char(out: &mut Vec<u8>, byte: u8, simple: bool) {
     // C prints a signed char, so a byte above 127 comes out as a 32-bit negative number.
     let signed = i32::from(byte as i8) as u32;
@@ -265,7 +265,7 @@ fn enumeration(out: &mut Vec<u8>, t: &Enum, bytes: &[u8]) {
     }
 }
 
-/// Bytes in hexadecimal.
+/// Appends bytes in hexadecimal.
 fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
     if let [byte] = bytes {
         return out.extend_from_slice(format!("0x{byte:02x}").as_bytes());

@@ -62,14 +62,14 @@ fn list(options: &Options, out: &mut dyn Write) -> io::Result<u8> {
     let mut lister = Lister::new(options, out);
     for argument in &options.files {
         let outcome = match open(argument, options, number) {
-            Ok(Opened { source: Some(source), file, object }) => {
+            Ok(ListedFile { source: Some(source), file, object }) => {
                 number += 1;
                 match options.json {
                     true => json::list(lister.out, &source, (&file, object.as_deref()), options)?,
                     false => lister.file(&source, &file, object.as_deref())?,
                 }
             }
-            Ok(Opened { file, .. }) => lister.rootless(&file)?,
+            Ok(ListedFile { file, .. }) => lister.rootless(&file)?,
             Err(error) => {
                 eprintln!("{}: unable to open file: {}", shown(argument), advice(&error));
                 Outcome::Dangling
@@ -85,7 +85,7 @@ fn list(options: &Options, out: &mut dyn Write) -> io::Result<u8> {
 }
 
 /// A file, and the object in it that the user named.
-struct Opened {
+struct ListedFile {
     /// `None` for an HDF5 file without a readable root group.
     source: Option<Rc<Source>>,
     file: String,
@@ -93,7 +93,7 @@ struct Opened {
 }
 
 /// Tries the whole name as a file, then without its last part, and so on: what was cut off names the object.
-fn open(argument: &str, options: &Options, number: u64) -> Result<Opened, Error> {
+fn open(argument: &str, options: &Options, number: u64) -> Result<ListedFile, Error> {
     let mut end = argument.len();
     // The reason to tell is that of the whole name, unless a part of it is a file.
     let (mut reasons, mut known) = (Vec::new(), 0);
@@ -102,10 +102,10 @@ fn open(argument: &str, options: &Options, number: u64) -> Result<Opened, Error>
         let object = (end < argument.len()).then(|| argument[end..].to_owned());
         end = file.rfind('/').unwrap_or(0);
         match Source::open(&file, options.driver.as_deref(), number) {
-            Ok(source) => return Ok(Opened { source: Some(source), file, object }),
+            Ok(source) => return Ok(ListedFile { source: Some(source), file, object }),
             Err(error) if is_rootless(&file, &error) => {
                 attribute::complain(&error, options);
-                return Ok(Opened { source: None, file, object });
+                return Ok(ListedFile { source: None, file, object });
             }
             Err(error) => {
                 if Path::new(&file).is_file() {

@@ -13,7 +13,7 @@ use super::walk::Lister;
 use super::{dataset, time, types, values};
 
 impl Lister<'_> {
-    /// The line of an object, and more where the user wants it.
+    /// Prints the line of an object, and more if the user wants it.
     pub(super) fn object(
         &mut self,
         place: &ObjectAt,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hyperslab::vol::{Container, LinkContext, Lookup, OpLookup, Resolver, path};
 use hyperslab::{Error, Result, Token};
 
-use crate::open::{Opened, open};
+use crate::open::{OpenContainer, open};
 use crate::settings::registry;
 
 /// Links that may be followed for one name: libhdf5's default.
@@ -24,7 +24,7 @@ pub(crate) struct Source {
     pub(crate) userblock_bytes: u64,
     /// The identity of its file, whatever it is called.
     identity: PathBuf,
-    opened: Opened,
+    opened: OpenContainer,
     /// Other files that links led to, by the name they have there: each is opened once.
     others: RefCell<HashMap<String, Rc<Source>>>,
 }
@@ -48,12 +48,12 @@ impl Source {
         Self::of(opened, number, identity.into())
     }
 
-    fn new(opened: Opened, number: u64) -> Result<Rc<Self>> {
+    fn new(opened: OpenContainer, number: u64) -> Result<Rc<Self>> {
         let identity = opened.identity();
         Self::of(opened, number, identity)
     }
 
-    fn of(opened: Opened, number: u64, identity: PathBuf) -> Result<Rc<Self>> {
+    fn of(opened: OpenContainer, number: u64, identity: PathBuf) -> Result<Rc<Self>> {
         let info = opened.container.info()?;
         let (root, userblock_bytes) = (info.root, info.create.userblock_bytes);
         let others = RefCell::default();
@@ -96,7 +96,7 @@ impl ObjectAt {
                     let context = LinkContext { container, location, resolver: resolver.as_ref() };
                     let followed = registry().registered().link_classes.follow(context, &op)?;
                     if let Some((container, location)) = followed.other {
-                        let other = Opened { container, resolver: opened.resolver.clone(), location };
+                        let other = OpenContainer { container, resolver: opened.resolver.clone(), location };
                         place = ObjectAt::root(&Source::new(other, place.source.number)?);
                     }
                     place.token = followed.lookup.from;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Date, time and zone: where the user is or, for other programs, in Greenwich.
+/// Returns the date, time and zone: where the user is or, for other programs, in Greenwich.
 pub(crate) fn text(seconds: u32, simple: bool) -> Option<String> {
     let timestamp = Timestamp::from_second(seconds.into()).ok()?;
     if simple {

@@ -51,7 +51,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The elements of a dataset.
+/// Prints the elements of a dataset.
 pub(crate) fn dataset(
     out: &mut dyn Write,
     place: &ObjectAt,
@@ -135,7 +135,7 @@ fn read(
     Ok((data, heap))
 }
 
-/// The elements of an attribute.
+/// Prints the elements of an attribute.
 pub(crate) fn attribute(
     out: &mut dyn Write,
     place: &ObjectAt,

@@ -176,7 +176,7 @@ impl<'a> Lister<'a> {
         self.frames.retain(|frame| !frame.seen.is_of(&seen));
     }
 
-    /// One link of a group.
+    /// Prints one link of a group.
     fn entry(&mut self, group: &ObjectAt, link: &Link, path: ObjectPath, seen: &Seen) -> io::Result<()> {
         let LinkTarget::Hard(token) = link.target else {
             return self.link(group, link, &path);
@@ -244,7 +244,7 @@ impl<'a> Lister<'a> {
         Ok(true)
     }
 
-    /// A link that is not a hard one.
+    /// Prints a link that is not a hard one.
     fn link(&mut self, group: &ObjectAt, link: &Link, path: &ObjectPath) -> io::Result<()> {
         let (text, follow, key) = match &link.target {
             LinkTarget::Soft(target) => {

@@ -61,7 +61,7 @@ impl FloatFormat {
         matches!(&self.0[..], [FormatPiece::Number(c)] if *c == Conversion { letter: b'g', ..Conversion::default() })
     }
 
-    /// The number in this format.
+    /// Writes the number in this format.
     pub(crate) fn write(&self, value: Real, out: &mut String) {
         // Small whole numbers, the most common values of all, need no decimal expansion.
         if let Real::Double(x) = value {

@@ -328,7 +328,7 @@ fn bitfield(bits: &hyperslab::vol::model::datatype::Bits, bytes: &[u8], out: &mu
     }
 }
 
-/// Bytes as hexadecimal, with colons between them.
+/// Appends bytes as hexadecimal, with colons between them.
 fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     if bytes.len() == 1 {

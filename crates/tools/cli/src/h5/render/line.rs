@@ -215,7 +215,7 @@ impl LineState {
     }
 }
 
-/// Printable ASCII characters: what the tools count as columns of an element.
+/// Returns the printable ASCII characters: what the tools count as columns of an element.
 fn visible_columns(text: &[u8]) -> usize {
     text.iter().filter(|b| (b' '..=b'~').contains(*b)).count()
 }

@@ -27,7 +27,7 @@ impl Real {
         }
     }
 
-    /// `nan`, `inf`, or nothing for a number.
+    /// Returns `nan`, `inf`, or nothing for a number.
     pub(crate) fn special(self) -> Option<&'static str> {
         match self {
             Real::Double(x) if x.is_nan() => Some("nan"),
@@ -36,7 +36,7 @@ impl Real {
         }
     }
 
-    /// Digits with one before the point and `precision` after it, and the power of ten. Without a sign.
+    /// Returns the digits with one before the point and `precision` after it, and the power of ten. Without a sign.
     pub(crate) fn scientific(self, precision: usize) -> (String, i32) {
         match self {
             Real::Double(x) => {
@@ -48,7 +48,7 @@ impl Real {
         }
     }
 
-    /// Text with `precision` digits after the point. Without a sign.
+    /// Returns text with `precision` digits after the point. Without a sign.
     pub(crate) fn fixed(self, precision: usize) -> String {
         match self {
             Real::Double(x) => format!("{:.*}", precision, x.abs()),

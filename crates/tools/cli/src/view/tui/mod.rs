@@ -10,7 +10,7 @@ use hyperslab::{Error, File, Result};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use state::Viewer;
 
-use crate::open::{Opened, open};
+use crate::open::{OpenContainer, open};
 
 /// Shows a container until the user ends it.
 pub(super) fn show(location: &str) -> Result<()> {
@@ -18,7 +18,7 @@ pub(super) fn show(location: &str) -> Result<()> {
         let error = Error::unsupported("show container");
         return Err(error.with("problem", "standard input and output are not a terminal; --text needs none"));
     }
-    let Opened { container, location, .. } = open(location, None)?;
+    let OpenContainer { container, location, .. } = open(location, None)?;
     let file = File::from_container(container, &location, &FileAccess::read())?;
     let mut viewer = Viewer::new(file)?;
     let failed = |error: std::io::Error| Error::io("use terminal", &error);

@@ -24,7 +24,7 @@ const MARKS: Marks = Marks {
 };
 
 impl Dumper<'_> {
-    /// One attribute.
+    /// Prints one attribute.
     pub(super) fn xml_attribute(&mut self, object: Token, info: &AttributeInfo) -> Result<()> {
         let level = self.indent;
         let name = quoted(" Name", escape_name(&to_bytes(&info.name)));
@@ -66,7 +66,7 @@ impl Dumper<'_> {
         self.xml_end(level, "Data")
     }
 
-    /// Object references as paths.
+    /// Prints object references as paths.
     pub(super) fn xml_references(
         &mut self,
         level: usize,
@@ -93,7 +93,7 @@ impl Dumper<'_> {
         self.xml_end(level, "Data")
     }
 
-    /// `<Data>` with values.
+    /// Prints `<Data>` with values.
     pub(super) fn xml_data(&mut self, level: usize, source: &Source<'_>) -> Result<()> {
         self.xml_tag(level, "Data", b">")?;
         self.xml_tag(level + 1, "DataFromFile", b">")?;

@@ -14,7 +14,7 @@ use super::data::note_of;
 use super::{escape_name, quoted};
 
 impl Dumper<'_> {
-    /// A dataset that was printed under another name.
+    /// Prints a dataset that was printed under another name.
     pub(super) fn xml_dataset_again(&mut self, token: Token, name: &str, before: &str) -> Result<()> {
         let level = self.indent;
         let path = self.xml_path(name);
@@ -33,7 +33,7 @@ impl Dumper<'_> {
         self.xml_end(level, "Dataset")
     }
 
-    /// A dataset.
+    /// Prints a dataset.
     pub(super) fn xml_dataset(&mut self, token: Token, name: &str) -> Result<()> {
         let container = self.container();
         let (info, object) = (container.dataset_info(token)?, container.object_info(token)?);

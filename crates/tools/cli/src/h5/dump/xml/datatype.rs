@@ -11,7 +11,7 @@ use super::super::tables::{Entry, shown};
 use super::{escape_name, quoted};
 
 impl Dumper<'_> {
-    /// The datatype of a dataset or attribute, one level in.
+    /// Prints the datatype of a dataset or attribute, one level in.
     pub(super) fn xml_datatype(&mut self, datatype: &Datatype, committed: Option<Token>) -> Result<()> {
         let level = self.indent + 1;
         let Some(token) = committed else {
@@ -32,7 +32,7 @@ impl Dumper<'_> {
         self.xml_tag(level, "NamedDataTypePtr", &rest)
     }
 
-    /// A committed datatype.
+    /// Prints a committed datatype.
     pub(super) fn xml_named_type(&mut self, token: Token, name: &str) -> Result<()> {
         let container = self.container();
         let (datatype, info) = (container.datatype_get(token)?, container.object_info(token)?);
@@ -178,7 +178,7 @@ impl Dumper<'_> {
         self.xml_end(level, "EnumType")
     }
 
-    /// The dataspace of a dataset or attribute, one level in.
+    /// Prints the dataspace of a dataset or attribute, one level in.
     pub(super) fn xml_dataspace(&mut self, space: &Dataspace) -> Result<()> {
         let level = self.indent + 1;
         self.xml_tag(level, "Dataspace", b">")?;

@@ -54,7 +54,7 @@ impl Default for XmlState {
     }
 }
 
-/// Text of a name inside quotation marks.
+/// Returns text of a name inside quotation marks.
 pub(super) fn escape_name(name: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len());
     for &byte in name {
@@ -67,7 +67,7 @@ pub(super) fn escape_name(name: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Text of a string that stands in quotation marks of its own.
+/// Returns text of a string that stands in quotation marks of its own.
 pub(super) fn escape_string(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for &byte in text {
@@ -96,7 +96,7 @@ pub(super) fn quoted(name: &str, value: impl AsRef<[u8]>) -> Vec<u8> {
 }
 
 impl Dumper<'_> {
-    /// The whole file.
+    /// Prints the whole file.
     pub(crate) fn xml_file(&mut self) -> Result<()> {
         self.xml = XmlState::default();
         self.put(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")?;
@@ -128,7 +128,7 @@ impl Dumper<'_> {
         )
     }
 
-    /// One line at `level`.
+    /// Prints one line at `level`.
     pub(super) fn xml_line(&mut self, level: usize, text: &[u8]) -> Result<()> {
         let newline: &[u8] = if std::mem::replace(&mut self.xml.begun, true) { b"\n" } else { b"" };
         let indent = "   ".repeat(if crate::common::expand() { level } else { level.min(LEVELS_MAX) });
@@ -137,19 +137,19 @@ impl Dumper<'_> {
         self.put(&[newline, indent.as_bytes(), &text].concat())
     }
 
-    /// `<hdf5:NAME…`, with the rest as given.
+    /// Prints `<hdf5:NAME…`, with the rest as given.
     pub(super) fn xml_tag(&mut self, level: usize, name: &str, rest: &[u8]) -> Result<()> {
         let head = format!("<{}{name}", self.options.xml_namespace);
         self.xml_line(level, &[head.as_bytes(), rest].concat())
     }
 
-    /// `</hdf5:NAME>`
+    /// Prints `</hdf5:NAME>`.
     pub(super) fn xml_end(&mut self, level: usize, name: &str) -> Result<()> {
         let text = format!("</{}{name}>", self.options.xml_namespace);
         self.xml_line(level, text.as_bytes())
     }
 
-    /// An element with attributes, each given as `name="value"`.
+    /// Prints an element with attributes, each given as `name="value"`.
     fn xml_element(&mut self, level: usize, name: &str, attributes: &[Vec<u8>], end: &[u8]) -> Result<()> {
         let mut rest = Vec::new();
         for attribute in attributes {
@@ -185,7 +185,7 @@ impl Dumper<'_> {
         self.xml.path.join(name)
     }
 
-    /// `Parents="…"` and `H5ParentPaths="…"` of the group that is printed.
+    /// Returns `Parents="…"` and `H5ParentPaths="…"` of the group that is printed.
     pub(super) fn xml_parents(&mut self) -> [Vec<u8>; 2] {
         let path = self.xml.path.clone();
         self.xml_parents_of(&path)
@@ -222,7 +222,7 @@ impl Dumper<'_> {
         self.xml_end(level, tag)
     }
 
-    /// A group as far as its links.
+    /// Prints a group as far as its links.
     fn xml_begin_group(&mut self, token: Token, name: &str, outer: ObjectPath) -> Result<()> {
         let info = self.container().object_info(token)?;
         let level = self.indent;
@@ -312,7 +312,7 @@ impl Dumper<'_> {
         }
     }
 
-    /// Links that are not hard.
+    /// Prints links that are not hard.
     fn xml_other_link(&mut self, link: &Link) -> Result<()> {
         let plain = to_bytes(&shown(&self.xml_path(&link.name)));
         let path = escape_name(&plain);
@@ -348,7 +348,7 @@ impl Dumper<'_> {
         self.xml_element(self.indent, tag, &attributes, b" />")
     }
 
-    /// All attributes of an object.
+    /// Prints all attributes of an object.
     pub(super) fn xml_attributes(&mut self, object: Token, tracked: CreationOrder) -> Result<()> {
         let by = if tracked == CreationOrder::Untracked { Index::Name } else { self.options.sort_by };
         let sorting = Sorting { by, order: self.options.sort_order };
