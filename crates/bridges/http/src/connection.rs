@@ -69,14 +69,14 @@ mod tests {
         TcpStream::connect(listener.local_addr().unwrap()).unwrap().into()
     }
 
-    fn admission(limits: ServerLimits) -> impl Fn(&str) -> Result<Connection> {
-        let admission = Arc::new(Admission::new(&limits));
+    fn admission(limits: &ServerLimits) -> impl Fn(&str) -> Result<Connection> + use<> {
+        let admission = Arc::new(Admission::new(limits));
         move |peer| Connection::arrive(&admission, socket(), peer.parse().unwrap())
     }
 
     #[test]
     fn an_address_has_its_share_of_connections() {
-        let connect = admission(ServerLimits { connections_per_address_max: 2, ..ServerLimits::default() });
+        let connect = admission(&ServerLimits { connections_per_address_max: 2, ..ServerLimits::default() });
         let [one, two, three] = [1, 2, 3].map(|port| connect(&format!("10.0.0.1:{port}")).unwrap());
         one.know("ann").unwrap();
         two.know("bob").unwrap();
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn clients_of_this_machine_are_told_apart_by_their_tokens_only() {
         let limits = ServerLimits { connections_per_token_max: 2, ..ServerLimits::default() };
-        let connect = admission(ServerLimits { connections_per_address_max: 1, ..limits });
+        let connect = admission(&ServerLimits { connections_per_address_max: 1, ..limits });
         let all: Vec<Connection> =
             (1..5).map(|port| connect(&format!("127.0.0.1:{port}")).unwrap()).collect();
         all[..2].iter().for_each(|connection| connection.know("ann").unwrap());
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_address_connects_at_a_rate() {
-        let connect = admission(ServerLimits { connects_per_second_max: 5, ..ServerLimits::default() });
+        let connect = admission(&ServerLimits { connects_per_second_max: 5, ..ServerLimits::default() });
         let count = (0..50).filter(|_| connect("10.0.0.1:1").is_ok()).count();
         assert!((10..30).contains(&count), "{count}");
         connect("10.0.0.2:1").unwrap();

@@ -221,7 +221,7 @@ fn impatient(folder: &TempDir) -> Server {
     let mut config = serving::folder(folder.path());
     config.limits.header_time_max = Duration::from_millis(300);
     config.limits.stall_time_max = Duration::from_millis(300);
-    config.connections = serving::connections(ServerLimits { handshakes_max: 4, ..ServerLimits::default() });
+    config.connections = serving::connections(&ServerLimits { handshakes_max: 4, ..ServerLimits::default() });
     Server::start(&config).unwrap()
 }
 

@@ -13,8 +13,8 @@ pub(crate) fn folder(path: &Path) -> Config {
 }
 
 /// Returns an account of connections with these limits.
-pub(crate) fn connections(limits: ServerLimits) -> Arc<Admission> {
-    Arc::new(Admission::new(&limits))
+pub(crate) fn connections(limits: &ServerLimits) -> Arc<Admission> {
+    Arc::new(Admission::new(limits))
 }
 
 /// Starts a server for all containers of a folder.

@@ -18,7 +18,7 @@ const LONG_BYTES: usize = 64 << 20;
 const ANN: &str = "0123456789abcdef";
 const BOB: &str = "fedcba9876543210";
 
-fn configured(limits: ServerLimits) -> (TempDir, Config) {
+fn configured(limits: &ServerLimits) -> (TempDir, Config) {
     let folder = TempDir::new().unwrap();
     let file = File::create(folder.path().join("a.h5")).unwrap();
     file.new_dataset::<u8>().shape(LONG_BYTES).chunk(1 << 20).create("long").unwrap();
@@ -55,7 +55,7 @@ fn until(wanted: u16, status: impl Fn() -> u16) {
 #[test]
 fn a_token_has_its_share_of_connections() {
     let limits = ServerLimits { connections_per_token_max: 2, ..ServerLimits::default() };
-    let (_folder, config) = configured(limits);
+    let (_folder, config) = configured(&limits);
     let server = Server::start(&config).unwrap();
     let address = server.address();
     let held = [hold(address, ANN, META), hold(address, ANN, META)];
@@ -71,7 +71,7 @@ fn a_token_has_its_share_of_connections() {
 #[test]
 fn all_connections_together_are_bounded() {
     let limits = ServerLimits { connections_max: 2, ..ServerLimits::default() };
-    let (_folder, config) = configured(limits);
+    let (_folder, config) = configured(&limits);
     let server = Server::start(&config).unwrap();
     let address = server.address();
     let held = [hold(address, ANN, META), hold(address, BOB, META)];
@@ -95,7 +95,7 @@ fn an_address_has_its_share_of_connections() {
         return;
     };
     let limits = ServerLimits { connections_per_address_max: 2, ..ServerLimits::default() };
-    let (_folder, mut config) = configured(limits);
+    let (_folder, mut config) = configured(&limits);
     config.listen = SocketAddr::new(ip, 0);
     let server = Server::start(&config).unwrap();
     let address = server.address();
@@ -109,7 +109,7 @@ fn an_address_has_its_share_of_connections() {
 
 #[test]
 fn memory_that_others_use_is_asked_for_again() {
-    let (_folder, config) = configured(ServerLimits::default());
+    let (_folder, config) = configured(&ServerLimits::default());
     let server = Server::start(&config.with_memory(LONG_BYTES as u64 * 3 / 2)).unwrap();
     let address = server.address();
     let (slow, answer) = hold(address, ANN, LONG);
@@ -122,7 +122,7 @@ fn memory_that_others_use_is_asked_for_again() {
 
 #[test]
 fn more_than_all_memory_is_too_much() {
-    let (_folder, config) = configured(ServerLimits::default());
+    let (_folder, config) = configured(&ServerLimits::default());
     let server = Server::start(&config.with_memory(LONG_BYTES as u64 / 2)).unwrap();
     assert_eq!(status(server.address(), ANN, LONG), 413);
 }
