@@ -97,6 +97,16 @@ fn create(file: &File, number: i32) -> Result<()> {
     Ok(())
 }
 
+/// Creates what holds texts and lists, whose values are apart from the elements.
+fn create_texts(file: &File, number: i32) -> Result<()> {
+    let texts = file.new_dataset::<String>().shape([2]).create(&*format!("t{number}"))?;
+    texts.write_raw(&[format!("first {number}"), "second".to_owned()])?;
+    texts.set_attr("unit", "K")?;
+    texts.set_attr("unit", format!("unit {number}"))?;
+    let map = file.create_map::<String, Vec<String>>(&format!("m{number}"))?;
+    map.put(&"key".to_owned(), &vec![number.to_string(), "more".to_owned()])
+}
+
 /// Creates a group with a map, a committed datatype, a dataset and a comment in it.
 fn create_group(file: &File, number: i32) -> Result<()> {
     let group = file.create_group(&format!("g{number}"))?;
@@ -113,6 +123,7 @@ fn create_group(file: &File, number: i32) -> Result<()> {
 fn all_that_creates_and_changes_is_queued_in_an_event_set() {
     let rig = Rig::new("changes");
     rig.scoped("create, write, attribute, close", create);
+    rig.scoped("texts and lists", create_texts);
     rig.scoped("groups with maps and types", create_group);
     let open = open_all(&rig.file);
     rig.scoped("write, grow, write again", |_, number| {
@@ -150,6 +161,11 @@ fn check_changed(file: &File) {
         let data = file.dataset(&format!("moved{number}")).unwrap();
         assert_eq!(data.read_raw::<i32>().unwrap(), [vec![number; 16], vec![7]].concat());
         assert!(data.attr_names().unwrap().is_empty() && !file.link_exists(&format!("hard{number}")));
+        let texts = file.dataset(&format!("t{number}")).unwrap();
+        assert_eq!(texts.read_raw::<String>().unwrap(), [format!("first {number}"), "second".to_owned()]);
+        assert_eq!(texts.attr("unit").unwrap().read_string().unwrap(), format!("unit {number}"));
+        let lists = file.map(&format!("m{number}")).unwrap().get(&"key".to_owned()).unwrap();
+        assert_eq!(lists, Some(vec![number.to_string(), "more".to_owned()]));
         let group = file.group(&format!("g{number}")).unwrap();
         let map = group.map("map").unwrap();
         assert_eq!(map.get::<_, f64>(&-5).unwrap(), Some(f64::from(number)));
