@@ -9,6 +9,8 @@ use crate::H5Type;
 use crate::dataset::{one, shape_of, to_array, with_rank};
 use crate::element::{load_all, store_all};
 use crate::object::Object;
+#[cfg(feature = "async")]
+use crate::prepared::{Change, Packed};
 
 /// An attribute of an object.
 #[derive(Debug, Clone)]
@@ -245,6 +247,11 @@ impl Attribute {
         let container = self.object.session.container.as_ref();
         let conversions = &self.object.session.registered.conversions;
         let file_type = &self.info.datatype;
+        #[cfg(feature = "async")]
+        if self.object.session.queues_values(file_type, elements.len()) {
+            self.queue_elements(T::datatype(), elements, heap);
+            return Ok(());
+        }
         let raw = algorithms::transfer::to_file_type(
             container,
             &T::datatype(),
@@ -254,6 +261,17 @@ impl Attribute {
             &mut heap,
         )?;
         container.attribute_write(self.object.token, self.name(), &raw)
+    }
+
+    /// Queues elements whose values are stored before them.
+    #[cfg(feature = "async")]
+    fn queue_elements(&self, memory: Datatype, elements: &[u8], heap: Heap) {
+        let (object, name) = (self.object.token, self.name().to_owned());
+        let (elements, file_type) = (elements.to_vec(), self.info.datatype.clone());
+        let change = Change { operation: vol::Operation::attribute_write, object };
+        let packed = Packed { memory, elements, heap, file_type };
+        let write = move |c: &dyn vol::Container, value: &[u8]| c.attribute_write(object, &name, value);
+        self.object.session.queue_values(change, packed, write);
     }
 
     /// Writes the only element.

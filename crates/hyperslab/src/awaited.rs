@@ -13,14 +13,13 @@ mod maps;
 mod opens;
 
 use algorithms::transfer::{from_file_type, to_file_type};
-use layers::asynchronous::{background, is_queued};
+use layers::asynchronous::{background, is_queued, resolved};
 use model::{Datatype, Heap, Result};
 use vol::Container;
 
 use crate::H5Type;
 use crate::element::{load_all, store_all};
 use crate::session::Session;
-use descriptors::resolved;
 
 /// Bytes that are converted where they are awaited. More go to a thread that may wait.
 const HERE_BYTES_MAX: usize = 64 << 10;

@@ -95,6 +95,8 @@ pub mod parallel;
 pub mod plist;
 mod posting;
 pub mod prelude;
+#[cfg(feature = "async")]
+mod prepared;
 mod reader;
 mod references;
 mod refresh;

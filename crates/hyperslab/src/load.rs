@@ -95,6 +95,10 @@ impl Dataset {
             store_into(values, &mut made.heap, &mut made.elements)?;
             return self.elements(&info, selection).write(&datatype, &made.elements, &mut made.heap);
         }
+        #[cfg(feature = "async")]
+        if self.queue_selection(selection, values)? {
+            return Ok(());
+        }
         let (dims, mut rest) = (info.space.dims(), values);
         let strips = selection.strips(dims, strip_elements(&info, &datatype))?.map(|strip| {
             let count = strip.element_count(dims)? as usize;

@@ -1,5 +1,7 @@
 //! Maps: values by keys, as first-class objects.
 
+mod elements;
+
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
@@ -12,6 +14,7 @@ use vol::{MapInfo, OpMapCreate};
 
 use crate::object::Object;
 use crate::{Group, H5Type};
+use elements::Elements;
 
 /// Access properties of a map: how its keys are fetched while it is iterated (`H5Pset_map_iterate_hints`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -133,6 +136,11 @@ impl Map {
         let keys = self.stored_keys(keys)?;
         let (keys, places) = last_of_each(&keys);
         values.keep(&places);
+        #[cfg(feature = "async")]
+        if self.session.queues_values(&self.value, values.bytes.len()) {
+            self.queue_pairs(keys.into_iter().map(<[u8]>::to_vec).collect(), values);
+            return Ok(());
+        }
         let container = self.session.container.as_ref();
         let values = to_file_type(
             container,
@@ -312,34 +320,6 @@ pub(crate) fn last_of_each(keys: &[Vec<u8>]) -> (Vec<&[u8]>, Vec<usize>) {
     let last: HashMap<&[u8], usize> = keys.iter().map(Vec::as_slice).zip(0..).collect();
     let is_last = |(place, key): &(usize, &Vec<u8>)| last.get(key.as_slice()) == Some(place);
     keys.iter().enumerate().filter(is_last).map(|(place, key)| (key.as_slice(), place)).unzip()
-}
-
-/// Packed elements of values in the memory datatype.
-struct Elements {
-    datatype: Datatype,
-    bytes: Vec<u8>,
-    heap: Heap,
-}
-
-impl Elements {
-    fn new<T: H5Type>() -> Self {
-        Elements { datatype: T::datatype(), bytes: Vec::new(), heap: Heap::new() }
-    }
-
-    fn push<T: H5Type>(&mut self, value: &T) -> Result<()> {
-        let start = self.bytes.len();
-        self.bytes.resize(start + T::element_bytes(), 0);
-        value.store(&mut self.bytes[start..], &mut self.heap)
-    }
-
-    /// Keeps the elements at places, which ascend.
-    fn keep(&mut self, places: &[usize]) {
-        let size = self.datatype.size().max(1) as usize;
-        if places.len() * size < self.bytes.len() {
-            let element = |place: &usize| self.bytes[place * size..(place + 1) * size].to_vec();
-            self.bytes = places.iter().flat_map(element).collect();
-        }
-    }
 }
 
 impl Group {

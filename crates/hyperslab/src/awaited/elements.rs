@@ -145,21 +145,21 @@ impl Dataset {
     }
 
     /// Returns whether only the calling thread may move elements of this dataset, or all processes do it together.
-    fn is_of_caller(&self, info: &DatasetInfo) -> bool {
+    pub(crate) fn is_of_caller(&self, info: &DatasetInfo) -> bool {
         let container = &self.session.container;
         self.session.belongs_to_caller() || !info.create.filters.is_empty() && container.is_serial(self.token)
     }
 
     /// Returns whether elements of so many bytes are moved by started operations: they lie in this dataset, and what their
     /// descriptors stand for is little.
-    fn is_startable(&self, info: &Arc<DatasetInfo>, bytes: u64) -> bool {
+    pub(crate) fn is_startable(&self, info: &Arc<DatasetInfo>, bytes: u64) -> bool {
         let is_elsewhere = matches!(info.create.layout, Layout::Virtual(_) | Layout::External(_));
         let is_large = bytes > HERE_BYTES_MAX as u64;
         self.session.is_started() && !is_elsewhere && !(is_large && info.datatype.has_descriptors())
     }
 
     /// Returns whether members of the stored elements that `T` lacks keep their values, so that a write reads them first.
-    fn keeps_members<T: H5Type>(&self, info: &DatasetInfo) -> Result<bool> {
+    pub(crate) fn keeps_members<T: H5Type>(&self, info: &DatasetInfo) -> Result<bool> {
         let (memory, file) = (T::datatype(), info.datatype.memory_type());
         let plan = Plan::compile(&memory, &file, &self.session.registered.conversions)?;
         Ok(plan.needs_background())

@@ -6,7 +6,7 @@ use std::process::Command;
 use hyperslab::check::Check;
 use hyperslab::vol::model::datatype::ReferenceKind;
 use hyperslab::vol::model::properties::ObjectCreate;
-use hyperslab::{Datatype, File, KeyPosition, Kind, ObjectHandle, Result};
+use hyperslab::{Datatype, File, H5Type, KeyPosition, Kind, Map, ObjectHandle, Reference, Result};
 
 /// A folder of its own for a test.
 fn scratch(name: &str) -> std::path::PathBuf {
@@ -30,6 +30,25 @@ fn locations(folder: &std::path::Path) -> Vec<String> {
 
 fn name(n: u64) -> String {
     format!("name {n}")
+}
+
+#[test]
+fn a_new_map_has_the_types_that_it_has_when_it_is_opened() {
+    let folder = scratch("types");
+    let keys = [String::datatype(), i32::datatype()];
+    let values = [String::datatype(), Vec::<String>::datatype(), f64::datatype(), Reference::datatype()];
+    for location in locations(&folder) {
+        let file = File::create(&location).unwrap();
+        for (number, (key, value)) in
+            keys.iter().flat_map(|key| values.iter().map(move |v| (key, v))).enumerate()
+        {
+            let path = format!("map{number}");
+            let made = file.create_map_of(Some(&path), key, value, &ObjectCreate::default()).unwrap();
+            let opened = file.map(&path).unwrap();
+            let types = |map: &Map| (map.key_type().clone(), map.value_type().clone());
+            assert_eq!(types(&made), types(&opened), "{location}");
+        }
+    }
 }
 
 /// Every call of the document, on one connector.

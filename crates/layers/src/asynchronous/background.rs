@@ -54,7 +54,7 @@ impl Threads {
 }
 
 /// Gives a job to the threads; runs it here where the system has none.
-fn submit(job: Job) {
+pub(super) fn submit(job: Job) {
     let mut threads = THREADS.lock();
     threads.check_process();
     threads.jobs.push_back(job);

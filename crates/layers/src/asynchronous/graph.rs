@@ -57,6 +57,11 @@ impl Entry {
             followers,
         }
     }
+
+    /// Lets it wait until it gets its work.
+    pub(crate) fn hold(&mut self) {
+        self.waits += 1;
+    }
 }
 
 /// The operations of one object that have not ended.
@@ -230,6 +235,16 @@ impl Graph {
             let followers = std::mem::take(&mut entry.followers);
             self.free(&followers);
         }
+    }
+
+    /// Gives an operation that was held its work, unless it was cancelled.
+    pub(crate) fn let_go(&mut self, ticket: u64, work: Work) {
+        if let Some(entry) = self.entries.get_mut(&ticket)
+            && entry.request.status() == Status::Waiting
+        {
+            entry.work = work;
+        }
+        self.free(&[ticket]);
     }
 
     fn free(&mut self, followers: &[u64]) {

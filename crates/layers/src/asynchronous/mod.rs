@@ -23,6 +23,7 @@ mod events;
 mod graph;
 mod layer;
 mod queue;
+mod replay;
 mod request;
 mod start;
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod work;
 pub use background::{Background, background};
 pub use events::{EventSet, Progress};
 pub use layer::AsyncLayer;
+pub use replay::{queue_prepared, resolved};
 pub use request::{Request, Status, is_collecting, requests};
 pub use start::{
     Answer, Queued, is_queued, queued, start, start_info, start_link, start_read, wait, wait_all,

@@ -147,6 +147,22 @@ impl Queue {
 
     /// Queues an operation.
     pub(crate) fn push(&self, queueing: Queueing) -> Request {
+        self.push_entry(queueing, false)
+    }
+
+    /// Gives an operation its place in the queue, whose work comes later with [`Queue::let_go`].
+    pub(crate) fn push_held(&self, queueing: Queueing) -> Request {
+        self.push_entry(queueing, true)
+    }
+
+    /// Gives an operation that was held its work.
+    pub(crate) fn let_go(&self, ticket: u64, work: Work) {
+        let mut state = self.state();
+        state.graph.let_go(ticket, work);
+        self.go_on(state);
+    }
+
+    fn push_entry(&self, queueing: Queueing, is_held: bool) -> Request {
         let Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown } = queueing;
         let mut state = self.state();
         let ticket = state.ticket_next;
@@ -162,6 +178,9 @@ impl Queue {
         let is_kept = state.are_kept(&reach.objects);
         let mut entry = Entry::new(request.clone(), work, reach, foreseen, bytes);
         entry.is_kept = is_kept;
+        if is_held {
+            entry.hold();
+        }
         state.graph.insert(ticket, entry);
         self.go_on(state);
         request

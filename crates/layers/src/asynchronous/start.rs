@@ -68,7 +68,7 @@ impl<F: FnMut(&dyn Container) -> Result<()> + Send> Task for ClosureTask<F> {
 }
 
 /// Returns the queue of a container that has the layer as its outermost one.
-fn queue_of(container: &dyn Container) -> Option<&Queue> {
+pub(super) fn queue_of(container: &dyn Container) -> Option<&Queue> {
     container.pipeline()?.as_any().downcast_ref::<Queue>()
 }
 
@@ -97,11 +97,26 @@ fn start_narrowed<T: Send + 'static>(
     mut operation: impl FnMut(&dyn Container) -> Result<T> + Send + 'static,
     narrow: impl FnOnce(Reach) -> Reach,
 ) -> Answer<T> {
+    match queue_of(container) {
+        Some(queue) => start_narrowed_in(queue, operation, narrow),
+        None => Answer { request: None, answer: Arc::new(Mutex::new(Some(operation(container)))) },
+    }
+}
+
+/// Starts an operation in a queue.
+pub(super) fn start_in<T: Send + 'static>(
+    queue: &Queue,
+    operation: impl FnMut(&dyn Container) -> Result<T> + Send + 'static,
+) -> Answer<T> {
+    start_narrowed_in(queue, operation, |reach| reach)
+}
+
+fn start_narrowed_in<T: Send + 'static>(
+    queue: &Queue,
+    mut operation: impl FnMut(&dyn Container) -> Result<T> + Send + 'static,
+    narrow: impl FnOnce(Reach) -> Reach,
+) -> Answer<T> {
     let answer = Arc::new(Mutex::new(None));
-    let Some(queue) = queue_of(container) else {
-        *answer.lock() = Some(operation(container));
-        return Answer { request: None, answer };
-    };
     let kept = answer.clone();
     let mut described = ClosureTask(move |container: &dyn Container| {
         let value = operation(container)?;

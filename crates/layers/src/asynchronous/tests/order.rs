@@ -3,7 +3,8 @@
 use model::{LinkTarget, ObjectKind};
 
 use super::*;
-use crate::asynchronous::{start_link, start_read};
+use crate::asynchronous::work::Call;
+use crate::asynchronous::{queue_prepared, start_link, start_read};
 
 const SHORT: Duration = Duration::from_millis(20);
 
@@ -162,4 +163,53 @@ fn reads_that_wait_together_are_one_call_and_each_has_its_own_failure() {
     let mixed = [8, 7, 8].map(|bytes| start_read(&*rig.container, datasets[0], &Selection::All, bytes));
     let outcomes: Vec<bool> = wait_all(mixed).into_iter().map(|read| read.is_ok()).collect();
     assert_eq!(outcomes, [true, false, true]);
+}
+
+/// A write of a value, for which something has to be stored first.
+fn prepared(rig: &Rig, data: Token, value: u8) -> Request {
+    let make = move |container: &dyn Container| -> Result<Call> {
+        container.blob_put(&[b"stored before"])?;
+        container.blob_put(&[b"and after that"])?;
+        let write = [value; 8];
+        let op = move |c: &dyn Container| {
+            c.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &write }])
+        };
+        match value {
+            FAILS => Err(Error::new(Kind::Conversion, "convert value")),
+            _ => Ok(Box::new(op)),
+        }
+    };
+    let queue = || assert!(queue_prepared(&*rig.container, Operation::dataset_write, data, 8, make));
+    requests(queue).1.remove(0)
+}
+
+#[test]
+fn a_change_whose_values_are_stored_first_keeps_its_place() {
+    let rig = Rig::new("threads=2");
+    let data = rig.dataset();
+    rig.write(data, 1).unwrap();
+    rig.gate.wait_entered(1);
+    let (first, last) = (prepared(&rig, data, 2), prepared(&rig, data, 3));
+    let read = start_read(&*rig.container, data, &Selection::All, 8);
+    rig.write(data, 4).unwrap();
+    assert!(first.wait(SHORT).is_none());
+    rig.gate.open();
+    first.wait(LONG).unwrap().unwrap();
+    last.wait(LONG).unwrap().unwrap();
+    assert_eq!(read.wait(LONG).unwrap().unwrap(), [3; 8]);
+    assert_eq!(rig.read(data), 4);
+}
+
+#[test]
+fn a_change_whose_values_cannot_be_stored_fails_alone_and_one_that_is_cancelled_does_nothing() {
+    let rig = Rig::new("threads=1");
+    let data = rig.dataset();
+    rig.write(data, 1).unwrap();
+    rig.gate.wait_entered(1);
+    let (failed, cancelled) = (prepared(&rig, data, FAILS), prepared(&rig, data, 2));
+    assert!(cancelled.cancel());
+    rig.gate.open();
+    assert_eq!(failed.wait(LONG).unwrap().unwrap_err().kind(), Kind::Conversion);
+    assert_eq!(rig.read(data), 1);
+    rig.container.commit(Durability::None).unwrap();
 }

@@ -117,7 +117,7 @@ impl World {
                 .change(|c| c.link_create(&OpLinkCreate { place: place(), target: LinkTarget::Hard(data) })),
             5 | 6 => self.change(|c| c.link_delete(group, &name)),
             7 => {
-                let (from, copy) = (group, step.value % 2 == 0);
+                let (from, copy) = (group, step.value.is_multiple_of(2));
                 let to = LinkLocation::new(other, format!("l{}", step.value % 4));
                 self.change(|c| c.link_move(&OpLinkMove { from, name: name.clone(), to, copy }))
             }
