@@ -12,8 +12,8 @@ use crate::elements::work::Blocks;
 
 /// Blocks of a sample at most: more small ones cost time and say little more.
 const BLOCKS_MAX: u64 = 1 << 14;
-/// Single elements of an axis at most, where a selection has steps.
-const SINGLES_MAX: u64 = 1 << 20;
+/// Elements of an axis that are listed one by one at most, which takes memory.
+pub(super) const SINGLES_MAX: u64 = 1 << 20;
 
 /// How many blocks were read of how many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,17 +80,20 @@ impl<'c> Overview<'c> {
         let mut all: Vec<Vec<Range<u64>>> =
             dims.map(|((dim, len), parts)| windows(dim, *len, 0..dim.count, parts)).collect();
         shorten(&mut all, self.limit.elements_max);
+        for (dim, windows) in self.selected.0.iter().zip(&mut all) {
+            shorten(std::slice::from_mut(windows), singles_max(dim));
+        }
         self.selected.0.iter().zip(&all).map(|(dim, windows)| axis(dim, windows)).collect()
     }
 
-    /// Returns windows of `windows_max` blocks at most within each range of one dimension.
+    /// Returns windows within each range of one dimension, in as many blocks as may be read.
     pub(super) fn windows_in(&self, at: usize, ranges: &[Range<u64>]) -> Vec<Vec<Range<u64>>> {
         let (dim, len) = (&self.selected.0[at], self.blocks.shape[at]);
         let parts = (self.blocks_max() / (ranges.len() as u64).max(1)).max(1);
         let elements_max = self.limit.elements_max / (ranges.len() as u64).max(1);
         let in_range = |range: &Range<u64>| {
             let mut windows = [windows(dim, len, range.clone(), parts)];
-            let singles_max = if dim.step == 1 { u64::MAX } else { SINGLES_MAX / ranges.len() as u64 };
+            let singles_max = singles_max(dim) / (ranges.len() as u64).max(1);
             shorten(&mut windows, elements_max.min(singles_max).max(1));
             let [windows] = windows;
             windows
@@ -149,6 +152,11 @@ fn shorten(all: &mut [Vec<Range<u64>>], elements_max: u64) {
         }
         excess = excess.div_ceil(part);
     }
+}
+
+/// Returns how many elements of a dimension may be in windows: where it has steps, they are listed one by one.
+fn singles_max(dim: &SelectedDim) -> u64 {
+    if dim.step == 1 { u64::MAX } else { SINGLES_MAX }
 }
 
 /// Returns the elements of a dimension that lie in windows.

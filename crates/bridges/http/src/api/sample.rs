@@ -6,7 +6,7 @@ use axum::http::HeaderName;
 use hyperslab::Dataset;
 use hyperslab::vol::model::{Charge, Heap};
 
-use super::overview::{self, Overview, OverviewLimit, Share};
+use super::overview::{self, Overview, OverviewLimit, SINGLES_MAX, Share};
 use crate::answer::{Answer, Failure};
 use crate::call::{Call, Outcome};
 use crate::elements::axis::Axis;
@@ -74,7 +74,9 @@ impl<'c> Sample<'c> {
         let thin = self.selected.thinned(steps);
         let (charge, overview) = (self.charge(thin.count())?, self.overview());
         if !overview.is_affordable(&thin.axes()) {
-            return self.nearest(&overview, steps).map(|answer| answer.charged(charge));
+            let within = |(dim, step): (u64, &u64)| dim.div_ceil(SINGLES_MAX).max(*step);
+            let steps: Vec<u64> = self.selected.shape().into_iter().zip(steps).map(within).collect();
+            return self.nearest(&overview, &steps).map(|answer| answer.charged(charge));
         }
         let bytes = self.read(thin.axes())?;
         let how = if steps.iter().all(|step| *step == 1) { "exact" } else { "stride" };

@@ -73,7 +73,10 @@ impl<'c> Reading<'c> {
             return Ok(out);
         }
         let target = Target { counts: self.axes.iter().map(Axis::count).collect(), each };
-        cuts::each(&self.tiles(u64::MAX), |tile| {
+        // Elements of a list are looked at one by one: no more than are handed on at once.
+        let is_regular = self.axes.iter().all(|axis| matches!(axis, Axis::Regular { .. }));
+        let elements_max = if is_regular { u64::MAX } else { self.elements_max() };
+        cuts::each(&self.tiles(elements_max), |tile| {
             self.call.check_cancelled()?;
             match target.run(tile) {
                 Some(range) => self.read(tile, &mut out[range], heap),

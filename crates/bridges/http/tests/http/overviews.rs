@@ -146,6 +146,8 @@ fn a_line_with_steps_is_sampled() {
     let response = sample(server.address(), "/line", "&selection=5::10&points=100&how=minmax");
     assert_eq!((response.header("x-shape"), response.header("x-sampled")), (Some("10,2"), Some("10,100")));
     assert!(response.f64s().iter().all(|number| number % 10.0 == 5.0));
+    let histogram = get(server.address(), "/api/histogram?file=a.h5&path=/line&selection=5::10").json();
+    assert_eq!((&histogram["sampled"], &histogram["count"]), (&json!(true), &json!(500)));
     let column = sample(server.address(), "/grid", "&selection=:,7&points=100&how=stride");
     assert_eq!((column.header("x-shape"), column.header("x-sampled")), (Some("100"), Some("10,20")));
     assert!(column.f64s().iter().all(|number| number % 1000.0 == 7.0));
