@@ -12,6 +12,8 @@ mod files;
 mod maps;
 mod opens;
 
+use std::sync::Arc;
+
 use algorithms::transfer::{from_file_type, to_file_type};
 use layers::asynchronous::{background, is_queued, resolved};
 use model::{Datatype, Heap, Result};
@@ -46,7 +48,7 @@ impl Session {
 
 /// Returns the values of packed elements in the file datatype.
 async fn loaded<T: H5Type + 'static>(
-    session: &std::sync::Arc<Session>,
+    session: &Arc<Session>,
     file_type: &Datatype,
     raw: Vec<u8>,
 ) -> Result<Vec<T>> {
@@ -82,11 +84,7 @@ fn converted<T: H5Type>(
 }
 
 /// Returns values as packed elements in the file datatype.
-async fn stored<T: H5Type>(
-    session: &std::sync::Arc<Session>,
-    file_type: &Datatype,
-    values: &[T],
-) -> Result<Vec<u8>> {
+async fn stored<T: H5Type>(session: &Arc<Session>, file_type: &Datatype, values: &[T]) -> Result<Vec<u8>> {
     let memory = T::datatype();
     if let Some(bytes) = T::bytes(values).filter(|_| memory == *file_type) {
         return Ok(bytes.to_vec());

@@ -70,7 +70,8 @@ pub(super) fn submit(job: Job) {
 
 fn run_jobs() {
     while let Some(job) = next_job() {
-        job();
+        // A panic is the job's own, and this thread counts on.
+        let _ = catch_unwind(AssertUnwindSafe(job));
     }
 }
 

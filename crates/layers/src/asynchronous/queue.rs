@@ -145,6 +145,13 @@ impl Queue {
         bytes
     }
 
+    /// Counts what an operation will hold without waiting for space: an operation that is queued already needs it to go on.
+    pub(crate) fn overdraw(&self, bytes: usize) -> usize {
+        let bytes = bytes.saturating_add(ENTRY_BYTES).min(self.bytes_max);
+        self.state().bytes += bytes;
+        bytes
+    }
+
     /// Queues an operation.
     pub(crate) fn push(&self, queueing: Queueing) -> Request {
         self.push_entry(queueing, false)
@@ -309,6 +316,7 @@ impl Queue {
     pub(crate) fn cancel(&self, request: &Request) -> bool {
         let mut state = self.state();
         let Some((work, bytes)) = state.graph.cancel(request.ticket()) else { return false };
+        request.object().into_iter().for_each(|object| state.known.forget(object));
         request.set(Status::Cancelled);
         state.bytes = state.bytes.saturating_sub(bytes);
         drop(state);

@@ -5,6 +5,7 @@
 //! runs again: once for each level of nesting, as a rule.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
@@ -17,7 +18,7 @@ use vol::{Blobs, Container, Operation};
 use crate::asynchronous::background::submit;
 use crate::asynchronous::graph::{Foreseen, reach_of};
 use crate::asynchronous::queue::{Queue, Queueing};
-use crate::asynchronous::start::{queue_of, start, start_in};
+use crate::asynchronous::start::{queue_of, start, start_needed};
 use crate::asynchronous::work::{Call, Work};
 
 /// What a conversion asks a container for.
@@ -172,7 +173,7 @@ async fn made(
         let outcome = make(&replay);
         let Some(question) = replay.question() else { return outcome };
         let closed = || Error::invalid("use container").with("problem", "the container is closed");
-        let answer = start_in(&*queue.upgrade().ok_or_else(closed)?, question.operation(budget.clone()));
+        let answer = start_needed(&*queue.upgrade().ok_or_else(closed)?, question.operation(budget.clone()));
         replay.add(answer.await?);
     }
 }
@@ -191,7 +192,10 @@ impl Preparing {
         let waker = Waker::from(self.clone());
         let mut making = self.making.lock();
         let Some(future) = &mut *making else { return };
-        let Poll::Ready(made) = future.as_mut().poll(&mut Context::from_waker(&waker)) else { return };
+        let poll = || future.as_mut().poll(&mut Context::from_waker(&waker));
+        let panicked = || Err(Error::invalid("convert values").with("problem", "it panicked"));
+        let polled = catch_unwind(AssertUnwindSafe(poll)).unwrap_or_else(|_| Poll::Ready(panicked()));
+        let Poll::Ready(made) = polled else { return };
         *making = None;
         drop(making);
         let call: Call = made.unwrap_or_else(|error| Box::new(move |_| Err(error.clone())));

@@ -98,23 +98,24 @@ fn start_narrowed<T: Send + 'static>(
     narrow: impl FnOnce(Reach) -> Reach,
 ) -> Answer<T> {
     match queue_of(container) {
-        Some(queue) => start_narrowed_in(queue, operation, narrow),
+        Some(queue) => start_counted(queue, operation, narrow, Queue::reserve),
         None => Answer { request: None, answer: Arc::new(Mutex::new(Some(operation(container)))) },
     }
 }
 
-/// Starts an operation in a queue.
-pub(super) fn start_in<T: Send + 'static>(
+/// Starts an operation that one in the queue needs, without waiting for space.
+pub(super) fn start_needed<T: Send + 'static>(
     queue: &Queue,
     operation: impl FnMut(&dyn Container) -> Result<T> + Send + 'static,
 ) -> Answer<T> {
-    start_narrowed_in(queue, operation, |reach| reach)
+    start_counted(queue, operation, |reach| reach, Queue::overdraw)
 }
 
-fn start_narrowed_in<T: Send + 'static>(
+fn start_counted<T: Send + 'static>(
     queue: &Queue,
     mut operation: impl FnMut(&dyn Container) -> Result<T> + Send + 'static,
     narrow: impl FnOnce(Reach) -> Reach,
+    count: impl FnOnce(&Queue, usize) -> usize,
 ) -> Answer<T> {
     let answer = Arc::new(Mutex::new(None));
     let kept = answer.clone();
@@ -128,7 +129,7 @@ fn start_narrowed_in<T: Send + 'static>(
         *answer.lock() = Some(Err(error));
         return Answer { request: None, answer };
     };
-    let bytes = queue.reserve(call.bytes as usize);
+    let bytes = count(queue, call.bytes as usize);
     let (operation, reach, work) =
         (call.operation, narrow(reach_of(call.operation, call.object)), Work::Call(Box::new(described.0)));
     let (foreseen, path, is_shown) = (Foreseen::Nothing, None, true);

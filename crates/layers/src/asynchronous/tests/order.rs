@@ -175,6 +175,7 @@ fn prepared(rig: &Rig, data: Token, value: u8) -> Request {
             c.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &write }])
         };
         match value {
+            PANICS => panic!("of the test"),
             FAILS => Err(Error::new(Kind::Conversion, "convert value")),
             _ => Ok(Box::new(op)),
         }
@@ -201,15 +202,26 @@ fn a_change_whose_values_are_stored_first_keeps_its_place() {
 }
 
 #[test]
+fn changes_that_fill_the_queue_still_get_their_values_stored() {
+    let rig = Rig::new("threads=1, memory=1600");
+    rig.gate.open();
+    let data = rig.dataset();
+    let all: Vec<Request> = (1..=20).map(|value| prepared(&rig, data, value)).collect();
+    assert!(all.iter().all(|request| request.wait(LONG).unwrap().is_ok()));
+    assert_eq!(rig.read(data), 20);
+}
+
+#[test]
 fn a_change_whose_values_cannot_be_stored_fails_alone_and_one_that_is_cancelled_does_nothing() {
     let rig = Rig::new("threads=1");
     let data = rig.dataset();
     rig.write(data, 1).unwrap();
     rig.gate.wait_entered(1);
-    let (failed, cancelled) = (prepared(&rig, data, FAILS), prepared(&rig, data, 2));
+    let [failed, panicked, cancelled] = [FAILS, PANICS, 2].map(|value| prepared(&rig, data, value));
     assert!(cancelled.cancel());
     rig.gate.open();
     assert_eq!(failed.wait(LONG).unwrap().unwrap_err().kind(), Kind::Conversion);
+    assert!(panicked.wait(LONG).unwrap().unwrap_err().to_string().contains("it panicked"));
     assert_eq!(rig.read(data), 1);
     rig.container.commit(Durability::None).unwrap();
 }
