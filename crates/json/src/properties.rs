@@ -274,6 +274,7 @@ mod tests {
             track_times: false,
             attribute_order: CreationOrder::Indexed,
             attribute_phase: PhaseChange { compact_max: 3, dense_min: 1 },
+            ..ObjectCreate::default()
         }
     }
 

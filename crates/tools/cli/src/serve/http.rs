@@ -61,7 +61,7 @@ mod tests {
 
     use super::*;
 
-    fn started(options: &[&str]) -> (super::super::Wanted, server::Server, Config) {
+    fn started(options: &[&str]) -> (super::super::ServeOptions, server::Server, Config) {
         let words: Vec<String> = options.iter().map(|word| (*word).to_owned()).collect();
         let mut wanted = super::super::wanted(&words).unwrap();
         wanted.config.listen = server::Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)));
