@@ -345,7 +345,8 @@ impl Group {
         let op = OpMapCreate { place, key: key.clone(), value: value.clone(), create: create.clone() };
         let token = self.session.container.map_create(&op)?;
         let path = path.map_or_else(|| model::ObjectPath::start(""), |path| self.path_to(path));
-        // Every connector stores the types as they are, with descriptors of its own. Asking for them could mean to wait.
+        // Every connector stores the types as they are, with descriptors of its own. Asking for them could mean to
+        // wait.
         let sizes = &self.session.descriptors;
         let (key, value) = (key.with_descriptors(sizes), value.with_descriptors(sizes));
         Ok(Map::of_types(Object::new(self.session.clone(), token, path), key, value))

@@ -1,5 +1,5 @@
-//! Texts, lists and references that are written in a scope of an event set: their values are stored before the element that
-//! names them, and neither is waited for.
+//! Texts, lists and references that are written in a scope of an event set: their values are stored before the
+//! element that names them, and neither is waited for.
 
 use algorithms::transfer::to_file_type;
 use layers::asynchronous::{is_collecting, is_queued, queue_prepared};
@@ -30,7 +30,8 @@ pub(crate) struct Change {
 }
 
 impl Session {
-    /// Returns whether elements with values of variable length are queued: the caller looks for failures, and they are few.
+    /// Returns whether elements with values of variable length are queued: the caller looks for failures, and they
+    /// are few.
     pub(crate) fn queues_values(&self, file_type: &Datatype, bytes: usize) -> bool {
         let is_scope = is_collecting() && is_queued(&*self.container);
         is_scope && file_type.has_descriptors() && bytes <= PREPARED_BYTES_MAX

@@ -145,7 +145,8 @@ impl Queue {
         bytes
     }
 
-    /// Counts what an operation will hold without waiting for space: an operation that is queued already needs it to go on.
+    /// Counts what an operation will hold without waiting for space: an operation that is queued already needs it to
+    /// go on.
     pub(crate) fn overdraw(&self, bytes: usize) -> usize {
         let bytes = bytes.saturating_add(ENTRY_BYTES).min(self.bytes_max);
         self.state().bytes += bytes;

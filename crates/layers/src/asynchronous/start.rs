@@ -138,8 +138,8 @@ fn start_counted<T: Send + 'static>(
     Answer { request: Some(request), answer }
 }
 
-/// Starts a query of a dataset's info. What comes is remembered while a handle is open of the dataset, so that writes in a scope
-/// need not ask for it.
+/// Starts a query of a dataset's info. What comes is remembered while a handle is open of the dataset, so that writes
+/// in a scope need not ask for it.
 pub fn start_info(container: &dyn Container, dataset: Token) -> Answer<Arc<DatasetInfo>> {
     let queue = queue_of(container).map(Queue::weak);
     start(container, move |c| {
@@ -157,8 +157,8 @@ pub fn start_link(container: &dyn Container, group: Token, name: &str) -> Answer
     start_narrowed(container, move |c| c.link_get(group, &owned), |reach| reach.of_link(name))
 }
 
-/// Starts a read of selected elements, which are so many bytes in the file datatype. Reads that are queued together may become
-/// one call.
+/// Starts a read of selected elements, which are so many bytes in the file datatype. Reads that are queued together
+/// may become one call.
 ///
 /// A container without an `async` layer reads at once. If as many bytes are queued as may be, this waits.
 pub fn start_read(

@@ -96,7 +96,8 @@ impl QueuedContainer {
         self.queue.push_creation(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown })
     }
 
-    /// Returns the dataset as it is known, where the caller looks for failures: of an extent that another process changed too.
+    /// Returns the dataset as it is known, where the caller looks for failures: of an extent that another process
+    /// changed too.
     pub(super) fn expected(&self, dataset: Token) -> Option<Arc<DatasetInfo>> {
         self.queue
             .future_info(dataset)
