@@ -195,7 +195,7 @@ impl Map {
     pub fn remove<K: H5Type>(&self, key: &K) -> Result<()> {
         let (container, map, key) = (&*self.session.container, self.token, self.stored_key(key)?);
         #[cfg(feature = "async")]
-        if layers::asynchronous::is_collecting() && layers::asynchronous::is_queued(container) {
+        if layers::asynchronous::queues_changes(container) {
             // The set has the request.
             drop(layers::asynchronous::start(container, move |c| c.map_delete(map, &key)));
             return Ok(());

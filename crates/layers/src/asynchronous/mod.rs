@@ -37,7 +37,8 @@ pub use background::{Background, background};
 pub use events::{EventSet, Progress};
 pub use layer::AsyncLayer;
 pub use replay::{queue_prepared, resolved};
-pub use request::{Request, Status, is_collecting, requests};
+pub use request::{Request, Status, requests};
 pub use start::{
-    Answer, Queued, is_queued, queued, start, start_info, start_link, start_read, wait, wait_all,
+    Answer, Queued, is_queued, queued, queues_changes, start, start_info, start_link, start_read, wait,
+    wait_all,
 };

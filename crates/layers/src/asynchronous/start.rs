@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use vol::{Container, DatasetInfo, OpRead, Operation, Task, describe};
 
 use crate::asynchronous::graph::{Foreseen, Reach, reach_of};
 use crate::asynchronous::queue::{Queue, Queueing};
-use crate::asynchronous::request::{Request, requests};
+use crate::asynchronous::request::{Request, is_collecting, requests};
 use crate::asynchronous::work::{Read, Work};
 
 /// A request with an answer. It is a future of the answer.
@@ -75,6 +76,12 @@ pub(super) fn queue_of(container: &dyn Container) -> Option<&Queue> {
 /// Returns whether [`start`] does not wait: the container has the layer as its outermost one.
 pub fn is_queued(container: &dyn Container) -> bool {
     queue_of(container).is_some()
+}
+
+/// Returns whether changes of a container are queued on this thread, which is in a scope where the caller looks for failures.
+pub fn queues_changes(container: &dyn Container) -> bool {
+    let may_queue = |queue: &Queue| !queue.is_serial.load(Ordering::SeqCst);
+    is_collecting() && queue_of(container).is_some_and(may_queue)
 }
 
 /// Starts one operation of a container: `start(&*container, |c| c.dataset_info(token))`.
