@@ -1,9 +1,9 @@
 //! Calls that their caller awaits: opens, reads, writes, attributes, maps, links and commits.
 //!
-//! With the `async` layer the operations of a call are started, so that many calls go on at once and none needs a thread.
-//! What cannot be started runs on threads of the library that may wait: calls without the layer, elements in other files and
-//! datasets, large values that are converted or have a variable length. No call blocks the executor's thread, except where a
-//! file or filter may be used by the calling thread only.
+//! With the `async` layer the operations of a call are started, so that many calls go on at once and none needs a
+//! thread. What cannot be started runs on threads of the library that may wait: calls without the layer, elements in
+//! other files and datasets, large values that are converted or have a variable length. No call blocks the executor's
+//! thread, except where a file or filter may be used by the calling thread only.
 
 mod attributes;
 mod descriptors;

@@ -192,8 +192,8 @@ impl Group {
         self.link_to(path, LinkTarget::Hard(token))
     }
 
-    /// Creates a hard link to an object that a handle is open of: one more name, or the first one of an object that was
-    /// created without.
+    /// Creates a hard link to an object that a handle is open of: one more name, or the first one of an object that
+    /// was created without.
     ///
     /// # Errors
     /// Returns `Invalid` if the object is in another file, and `Exists` if the path leads to something.

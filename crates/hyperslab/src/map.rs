@@ -195,7 +195,7 @@ impl Map {
     pub fn remove<K: H5Type>(&self, key: &K) -> Result<()> {
         let (container, map, key) = (&*self.session.container, self.token, self.stored_key(key)?);
         #[cfg(feature = "async")]
-        if layers::asynchronous::is_collecting() && layers::asynchronous::is_queued(container) {
+        if layers::asynchronous::queues_changes(container) {
             // The set has the request.
             drop(layers::asynchronous::start(container, move |c| c.map_delete(map, &key)));
             return Ok(());
@@ -345,7 +345,8 @@ impl Group {
         let op = OpMapCreate { place, key: key.clone(), value: value.clone(), create: create.clone() };
         let token = self.session.container.map_create(&op)?;
         let path = path.map_or_else(|| model::ObjectPath::start(""), |path| self.path_to(path));
-        // Every connector stores the types as they are, with descriptors of its own. Asking for them could mean to wait.
+        // Every connector stores the types as they are, with descriptors of its own. Asking for them could mean to
+        // wait.
         let sizes = &self.session.descriptors;
         let (key, value) = (key.with_descriptors(sizes), value.with_descriptors(sizes));
         Ok(Map::of_types(Object::new(self.session.clone(), token, path), key, value))

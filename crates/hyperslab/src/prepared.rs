@@ -1,8 +1,8 @@
-//! Texts, lists and references that are written in a scope of an event set: their values are stored before the element that
-//! names them, and neither is waited for.
+//! Texts, lists and references that are written in a scope of an event set: their values are stored before the
+//! element that names them, and neither is waited for.
 
 use algorithms::transfer::to_file_type;
-use layers::asynchronous::{is_collecting, is_queued, queue_prepared};
+use layers::asynchronous::{queue_prepared, queues_changes};
 use model::{Datatype, Heap, Result, Selection, Token};
 use vol::{Container, OpWrite, Operation};
 
@@ -30,10 +30,11 @@ pub(crate) struct Change {
 }
 
 impl Session {
-    /// Returns whether elements with values of variable length are queued: the caller looks for failures, and they are few.
+    /// Returns whether elements with values of variable length are queued: the caller looks for failures, and they
+    /// are few.
     pub(crate) fn queues_values(&self, file_type: &Datatype, bytes: usize) -> bool {
-        let is_scope = is_collecting() && is_queued(&*self.container);
-        is_scope && file_type.has_descriptors() && bytes <= PREPARED_BYTES_MAX
+        let is_small = bytes <= PREPARED_BYTES_MAX;
+        is_small && file_type.has_descriptors() && queues_changes(&*self.container)
     }
 
     /// Queues a change with packed elements: `change` calls the operation with them as they are stored.

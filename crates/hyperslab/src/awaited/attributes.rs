@@ -83,8 +83,8 @@ impl Attribute {
     /// Returns the only element, as [`Attribute::read_scalar`] does.
     ///
     /// # Errors
-    /// Returns `Invalid` if there are more elements or none, the error of the storage, and `Conversion` if the value does not
-    /// fit.
+    /// Returns `Invalid` if there are more elements or none, the error of the storage, and `Conversion` if the value
+    /// does not fit.
     pub async fn read_scalar_async<T: H5Type + 'static>(&self) -> Result<T> {
         one(self.read_async().await?)
     }
@@ -92,7 +92,8 @@ impl Attribute {
     /// Returns the only element, a string, as [`Attribute::read_string`] does.
     ///
     /// # Errors
-    /// Returns `Invalid` if there are more elements or none, the error of the storage, and `Conversion` for other types.
+    /// Returns `Invalid` if there are more elements or none, the error of the storage, and `Conversion` for other
+    /// types.
     pub async fn read_string_async(&self) -> Result<String> {
         self.read_scalar_async().await
     }
@@ -100,8 +101,8 @@ impl Attribute {
     /// Writes all elements, in C order, as [`Attribute::write_raw`] does, and ends when the storage has them.
     ///
     /// # Errors
-    /// Returns `Invalid` if there are more or fewer values than elements, the error of the storage, and `Conversion` if
-    /// values do not fit.
+    /// Returns `Invalid` if there are more or fewer values than elements, the error of the storage, and `Conversion`
+    /// if values do not fit.
     pub async fn write_async<T: H5Type + 'static>(&self, values: &[T]) -> Result<()> {
         self.check_count(values.len())?;
         let (session, count) = (&self.object().session, values.len());

@@ -24,7 +24,8 @@ impl Dataset {
         self.read_selection_async(&Selection::All).await
     }
 
-    /// Reads a selection, in selection order, as [`Dataset::read_selection`] does. Only the chunks that are needed are read.
+    /// Reads a selection, in selection order, as [`Dataset::read_selection`] does. Only the chunks that are needed
+    /// are read.
     ///
     /// # Errors
     /// Returns the error of the storage, and `Conversion` if values do not fit.
@@ -53,8 +54,8 @@ impl Dataset {
     /// Reads a slice, as an array whose indexed dimensions are dropped, as [`Dataset::read_slice`] does.
     ///
     /// # Errors
-    /// Returns `Invalid` if the slice does not lie in the extent or has another rank than the array, the error of the storage,
-    /// and `Conversion` if values do not fit.
+    /// Returns `Invalid` if the slice does not lie in the extent or has another rank than the array, the error of the
+    /// storage, and `Conversion` if values do not fit.
     pub async fn read_slice_async<T, S, D>(&self, slice: S) -> Result<Array<T, D>>
     where
         T: H5Type + 'static,
@@ -69,18 +70,18 @@ impl Dataset {
     /// Writes all elements, in C order, as [`Dataset::write_raw`] does, and ends when the storage has them.
     ///
     /// # Errors
-    /// Returns `Invalid` if there are more or fewer values than elements, the error of the storage, and `Conversion` if values
-    /// do not fit.
+    /// Returns `Invalid` if there are more or fewer values than elements, the error of the storage, and `Conversion`
+    /// if values do not fit.
     pub async fn write_async<T: H5Type + 'static>(&self, values: &[T]) -> Result<()> {
         self.write_selection_async(&Selection::All, values).await
     }
 
-    /// Writes values to a selection, in selection order, as [`Dataset::write_selection`] does, and ends when the storage has
-    /// them.
+    /// Writes values to a selection, in selection order, as [`Dataset::write_selection`] does, and ends when the
+    /// storage has them.
     ///
     /// # Errors
-    /// Returns `Invalid` if there are more or fewer values than elements, the error of the storage, and `Conversion` if values
-    /// do not fit.
+    /// Returns `Invalid` if there are more or fewer values than elements, the error of the storage, and `Conversion`
+    /// if values do not fit.
     pub async fn write_selection_async<T: H5Type + 'static>(
         &self,
         selection: &Selection,
@@ -109,11 +110,12 @@ impl Dataset {
         write.await
     }
 
-    /// Writes an array to a slice of the same shape, as [`Dataset::write_slice`] does, and ends when the storage has it.
+    /// Writes an array to a slice of the same shape, as [`Dataset::write_slice`] does, and ends when the storage has
+    /// it.
     ///
     /// # Errors
-    /// Returns `Invalid` if the slice does not lie in the extent or the array has another shape, the error of the storage,
-    /// and `Conversion` if values do not fit.
+    /// Returns `Invalid` if the slice does not lie in the extent or the array has another shape, the error of the
+    /// storage, and `Conversion` if values do not fit.
     pub async fn write_slice_async<'v, A, T, S, D>(&self, array: A, slice: S) -> Result<()>
     where
         A: Into<ArrayView<'v, T, D>>,
@@ -150,15 +152,16 @@ impl Dataset {
         self.session.belongs_to_caller() || !info.create.filters.is_empty() && container.is_serial(self.token)
     }
 
-    /// Returns whether elements of so many bytes are moved by started operations: they lie in this dataset, and what their
-    /// descriptors stand for is little.
+    /// Returns whether elements of so many bytes are moved by started operations: they lie in this dataset, and what
+    /// their descriptors stand for is little.
     pub(crate) fn is_startable(&self, info: &Arc<DatasetInfo>, bytes: u64) -> bool {
         let is_elsewhere = matches!(info.create.layout, Layout::Virtual(_) | Layout::External(_));
         let is_large = bytes > HERE_BYTES_MAX as u64;
         self.session.is_started() && !is_elsewhere && !(is_large && info.datatype.has_descriptors())
     }
 
-    /// Returns whether members of the stored elements that `T` lacks keep their values, so that a write reads them first.
+    /// Returns whether members of the stored elements that `T` lacks keep their values, so that a write reads them
+    /// first.
     pub(crate) fn keeps_members<T: H5Type>(&self, info: &DatasetInfo) -> Result<bool> {
         let (memory, file) = (T::datatype(), info.datatype.memory_type());
         let plan = Plan::compile(&memory, &file, &self.session.registered.conversions)?;

@@ -27,7 +27,8 @@ impl File {
         Self::open_with_async(&from_path(path.as_ref()), &FileAccess::write()).await
     }
 
-    /// Opens a container at a location, as [`File::open_with`] does.
+    /// Opens a container at a location, as [`File::open_with`] does. It is opened on another thread: what only the calling
+    /// thread may use (drivers and filters of the program's own that say so) is opened with [`File::open_with`].
     ///
     /// # Errors
     /// Returns the error of [`File::open_with`].

@@ -123,15 +123,15 @@ impl Group {
         Ok(self.links_async().await?.into_iter().map(|link| link.name).collect())
     }
 
-    /// Returns the object that a path leads to, with a handle that is counted in the background; `None` where that cannot be
-    /// started.
+    /// Returns the object that a path leads to, with a handle that is counted in the background; `None` where that
+    /// cannot be started.
     async fn find_async(&self, path: &str) -> Result<Option<Object>> {
         let handle = |token| requests(|| Object::new(self.session.clone(), token, self.full_path(path))).0;
         Ok(self.token_async(path).await?.map(handle))
     }
 
-    /// Returns the token that a path leads to; `None` where that cannot be started: without the layer, through links to other
-    /// files, and where the connector does not follow paths.
+    /// Returns the token that a path leads to; `None` where that cannot be started: without the layer, through links
+    /// to other files, and where the connector does not follow paths.
     async fn token_async(&self, path: &str) -> Result<Option<Token>> {
         if !self.session.is_started() {
             return Ok(None);
@@ -148,8 +148,8 @@ impl Group {
         }
     }
 
-    /// Returns the object that a path of one hard link leads to. Changes elsewhere need not wait for this, as they do for a
-    /// lookup, which may follow any link.
+    /// Returns the object that a path of one hard link leads to. Changes elsewhere need not wait for this, as they do
+    /// for a lookup, which may follow any link.
     async fn find_hard(&self, path: &str) -> Result<Option<Token>> {
         let mut components = model::link::components(path);
         let (Some(name), None) = (components.next(), components.next()) else { return Ok(None) };

@@ -31,7 +31,8 @@ struct Second {
     two: f64,
 }
 
-/// A dataset of ten numbers with an attribute, one of texts, one of lists, one of structs, a soft link, a map and a type.
+/// A dataset of ten numbers with an attribute, one of texts, one of lists, one of structs, a soft link, a map and a
+/// type.
 fn fill(file: &File) -> Result<()> {
     fill_objects(file)?;
     let numbers = file.new_dataset::<i32>().shape([10]).create("run/numbers")?;

@@ -1,5 +1,6 @@
-//! Files behind a distant server: every mix of operations, in event sets, as futures and from tokio, takes a twentieth of the
-//! round trips that it takes one by one. Round trips are counted on the way and asserted; times are printed.
+//! Files behind a distant server: every mix of operations, in event sets, as futures and from tokio, takes a
+//! twentieth of the round trips that it takes one by one. Round trips are counted on the way and asserted; times are
+//! printed.
 
 #[path = "../../../server/tests/common/latency.rs"]
 mod latency;

@@ -104,7 +104,8 @@ enum Outcome<T> {
     Taken,
 }
 
-/// Runs `f` on a thread of the library that may wait, and returns a future of what it returns. A panic in it is an error.
+/// Runs `f` on a thread of the library that may wait, and returns a future of what it returns. A panic in it is an
+/// error.
 ///
 /// If the future is dropped before `f` began, `f` is not run.
 pub fn background<T: Send + 'static>(f: impl FnOnce() -> Result<T> + Send + 'static) -> Background<T> {

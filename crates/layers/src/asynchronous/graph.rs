@@ -1,10 +1,10 @@
 //! The order of operations: which has to wait for which.
 //!
-//! A change of an object waits for everything before it on that object, a read for the changes before it; only a change of
-//! one link does not wait for reads of other ones. What may reach any object waits for all, or if it only reads, for all
-//! changes; what comes later waits for it in turn. Removing a link changes its group, and may end the life of any object
-//! that no handle keeps: it waits for what is before it on those, and what comes later on one of them waits for it. Nothing
-//! else waits.
+//! A change of an object waits for everything before it on that object, a read for the changes before it; only a
+//! change of one link does not wait for reads of other ones. What may reach any object waits for all, or if it only
+//! reads, for all changes; what comes later waits for it in turn. Removing a link changes its group, and may end the
+//! life of any object that no handle keeps: it waits for what is before it on those, and what comes later on one of
+//! them waits for it. Nothing else waits.
 
 mod joined;
 mod reach;

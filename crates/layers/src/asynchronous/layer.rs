@@ -4,7 +4,7 @@ mod factory;
 mod queueing;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use model::datatype::DescriptorSizes;
 use model::properties::Layout;
@@ -27,9 +27,6 @@ struct QueuedContainer {
     queue: Arc<Queue>,
     is_writable: bool,
     descriptors: DescriptorSizes,
-    /// A dataset was changed that only threads of the caller may use. Any later operation may reach what is still to be
-    /// written of it, so that none is queued any more.
-    is_serial: AtomicBool,
 }
 
 impl Drop for QueuedContainer {
@@ -70,7 +67,7 @@ impl QueuedContainer {
         let count = info.space.element_count().unwrap_or(u64::MAX);
         let wanted = count.checked_mul(info.datatype.size().into());
         let is_sound = wanted == Some(bytes as u64) && !info.datatype.has_descriptors();
-        let is_serial = self.is_serial.load(Ordering::SeqCst);
+        let is_serial = self.queue.is_serial.load(Ordering::SeqCst);
         self.is_writable && !is_serial && is_sound && self.queue.has_space_for(bytes)
     }
 

@@ -13,6 +13,8 @@
 //! an object that has something queued. Inside of [`EventSet::scope`], [`requests`] and [`queued`], where the caller looks for
 //! failures, links, attributes, map pairs and commits are queued too, and creations where the inner container knows the
 //! token of the object beforehand ([`vol::Pipeline`]). [`start`] queues any operation, and returns a future of its answer.
+//! [`queue_prepared`] queues a change whose values have to be stored before it, and [`background`] runs code that waits on
+//! threads of its own.
 //!
 //! At most `memory` bytes wait; who queues more waits itself. Dropping a container without closing it finishes what is
 //! queued, and loses its failures.
@@ -35,7 +37,8 @@ pub use background::{Background, background};
 pub use events::{EventSet, Progress};
 pub use layer::AsyncLayer;
 pub use replay::{queue_prepared, resolved};
-pub use request::{Request, Status, is_collecting, requests};
+pub use request::{Request, Status, requests};
 pub use start::{
-    Answer, Queued, is_queued, queued, start, start_info, start_link, start_read, wait, wait_all,
+    Answer, Queued, is_queued, queued, queues_changes, start, start_info, start_link, start_read, wait,
+    wait_all,
 };

@@ -8,7 +8,7 @@ mod threads;
 mod waiting;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use model::{Error, Result, Token};
@@ -80,6 +80,9 @@ pub(crate) struct Queue {
     /// Held by who starts operations in the pipeline.
     starting: Mutex<()>,
     failures: Mutex<Vec<Error>>,
+    /// A dataset was changed that only threads of the caller may use. Any later operation may reach what is still to be
+    /// written of it, so that none is queued any more.
+    pub(crate) is_serial: AtomicBool,
     own: Weak<Queue>,
 }
 
@@ -99,6 +102,7 @@ impl Queue {
             ready: Condvar::new(),
             starting: Mutex::default(),
             failures: Mutex::default(),
+            is_serial: AtomicBool::new(false),
             own: own.clone(),
         })
     }
@@ -145,7 +149,8 @@ impl Queue {
         bytes
     }
 
-    /// Counts what an operation will hold without waiting for space: an operation that is queued already needs it to go on.
+    /// Counts what an operation will hold without waiting for space: an operation that is queued already needs it to
+    /// go on.
     pub(crate) fn overdraw(&self, bytes: usize) -> usize {
         let bytes = bytes.saturating_add(ENTRY_BYTES).min(self.bytes_max);
         self.state().bytes += bytes;

@@ -1,8 +1,8 @@
 //! Conversion of values with descriptors, without waiting for what the descriptors stand for.
 //!
-//! Conversion asks a container for values, or to store them, in the middle of its work. Here it asks a [`Replay`], which answers
-//! what it knows and refuses the first question that it does not. That question is started and awaited, and the conversion
-//! runs again: once for each level of nesting, as a rule.
+//! Conversion asks a container for values, or to store them, in the middle of its work. Here it asks a [`Replay`],
+//! which answers what it knows and refuses the first question that it does not. That question is started and awaited,
+//! and the conversion runs again: once for each level of nesting, as a rule.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -145,8 +145,8 @@ impl Container for Replay {
     }
 }
 
-/// Returns what `convert` makes of a container, whose answers about values of descriptors are awaited. It may be called more
-/// than once.
+/// Returns what `convert` makes of a container, whose answers about values of descriptors are awaited. It may be
+/// called more than once.
 ///
 /// # Errors
 /// Returns the error of `convert` or of the container.
@@ -212,9 +212,9 @@ impl Wake for Preparing {
     }
 }
 
-/// Queues a change of an object whose values have to be stored before it: `make` returns the change from a container that
-/// answers what descriptors stand for, and may be called more than once. The change has its place now, and what comes later on
-/// the object waits for it. Returns `false` where nothing is queued on this container.
+/// Queues a change of an object whose values have to be stored before it: `make` returns the change from a container
+/// that answers what descriptors stand for, and may be called more than once. The change has its place now, and what
+/// comes later on the object waits for it. Returns `false` where nothing is queued on this container.
 pub fn queue_prepared(
     container: &dyn Container,
     operation: Operation,

@@ -275,9 +275,9 @@ pub(crate) fn collect(request: &Request) {
     });
 }
 
-/// Returns whether this thread is in a scope of an event set, [`requests`] or [`queued`](crate::asynchronous::queued): then
-/// operations are queued whose failure the caller looks for.
-pub fn is_collecting() -> bool {
+/// Returns whether this thread is in a scope of an event set, [`requests`] or
+/// [`queued`](crate::asynchronous::queued): then operations are queued whose failure the caller looks for.
+pub(crate) fn is_collecting() -> bool {
     COLLECTORS.with_borrow(|collectors| !collectors.is_empty())
 }
 

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use vol::{Container, DatasetInfo, OpRead, Operation, Task, describe};
 
 use crate::asynchronous::graph::{Foreseen, Reach, reach_of};
 use crate::asynchronous::queue::{Queue, Queueing};
-use crate::asynchronous::request::{Request, requests};
+use crate::asynchronous::request::{Request, is_collecting, requests};
 use crate::asynchronous::work::{Read, Work};
 
 /// A request with an answer. It is a future of the answer.
@@ -77,6 +78,12 @@ pub fn is_queued(container: &dyn Container) -> bool {
     queue_of(container).is_some()
 }
 
+/// Returns whether changes of a container are queued on this thread, which is in a scope where the caller looks for failures.
+pub fn queues_changes(container: &dyn Container) -> bool {
+    let may_queue = |queue: &Queue| !queue.is_serial.load(Ordering::SeqCst);
+    is_collecting() && queue_of(container).is_some_and(may_queue)
+}
+
 /// Starts one operation of a container: `start(&*container, |c| c.dataset_info(token))`.
 ///
 /// It is run behind what it depends on, and the caller goes on. The closure calls one method of the container that it is
@@ -138,8 +145,8 @@ fn start_counted<T: Send + 'static>(
     Answer { request: Some(request), answer }
 }
 
-/// Starts a query of a dataset's info. What comes is remembered while a handle is open of the dataset, so that writes in a scope
-/// need not ask for it.
+/// Starts a query of a dataset's info. What comes is remembered while a handle is open of the dataset, so that writes
+/// in a scope need not ask for it.
 pub fn start_info(container: &dyn Container, dataset: Token) -> Answer<Arc<DatasetInfo>> {
     let queue = queue_of(container).map(Queue::weak);
     start(container, move |c| {
@@ -157,8 +164,8 @@ pub fn start_link(container: &dyn Container, group: Token, name: &str) -> Answer
     start_narrowed(container, move |c| c.link_get(group, &owned), |reach| reach.of_link(name))
 }
 
-/// Starts a read of selected elements, which are so many bytes in the file datatype. Reads that are queued together may become
-/// one call.
+/// Starts a read of selected elements, which are so many bytes in the file datatype. Reads that are queued together
+/// may become one call.
 ///
 /// A container without an `async` layer reads at once. If as many bytes are queued as may be, this waits.
 pub fn start_read(

@@ -7,8 +7,8 @@ use crate::asynchronous::work::Work;
 const JOINED_MAX: usize = 64;
 
 impl Graph {
-    /// Returns the next operation that can begin, and what can be done in the same call, as one of `threads` that share what is
-    /// ready: for a write the following ones of its dataset, for a read the next ones of any datasets.
+    /// Returns the next operation that can begin, and what can be done in the same call, as one of `threads` that
+    /// share what is ready: for a write the following ones of its dataset, for a read the next ones of any datasets.
     pub(crate) fn next(&mut self, threads: usize) -> Vec<(u64, Work)> {
         let share = self.ready.len().div_ceil(threads.max(1));
         let Some(ticket) = self.ready.pop_front() else { return Vec::new() };

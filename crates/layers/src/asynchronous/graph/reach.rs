@@ -108,8 +108,8 @@ pub(crate) fn reach_of(operation: Operation, object: Option<Token>) -> Reach {
     }
 }
 
-/// Values that descriptors stand for are there as long as who asks for them has them pinned, and new ones belong to no object
-/// yet.
+/// Values that descriptors stand for are there as long as who asks for them has them pinned, and new ones belong to
+/// no object yet.
 fn reach_without_object(operation: Operation) -> Reach {
     use Operation as O;
     match operation {

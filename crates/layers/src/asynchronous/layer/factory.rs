@@ -1,7 +1,6 @@
 //! Puts the layer over containers.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use model::{Error, Result};
 use vol::{Capability, ConnectorInfo, Container, LayerFactory, Observed, Parameters, Wrap, WrapCheck};
@@ -51,7 +50,6 @@ impl LayerFactory for AsyncLayer {
             queue,
             is_writable: info.writable,
             descriptors: info.descriptors,
-            is_serial: AtomicBool::new(false),
         };
         Ok(Arc::new(Observed::new(Arc::new(queued), waits)))
     }

@@ -36,21 +36,21 @@ fn fits(info: &DatasetInfo, count: u64, bytes: usize) -> bool {
 impl QueuedContainer {
     /// Returns whether operations are queued that may fail for reasons of their own: the caller looks for failures.
     pub(super) fn queues(&self) -> bool {
-        self.is_writable && is_collecting() && !self.is_serial.load(Ordering::SeqCst)
+        self.is_writable && is_collecting() && !self.queue.is_serial.load(Ordering::SeqCst)
     }
 
     /// Returns whether the calling thread has to change this dataset itself. What is queued is done then.
     pub(super) fn is_serial(&self, dataset: Token, info: &DatasetInfo) -> bool {
         // Where the inner container starts operations itself, its filters are those of a server.
         if info.create.filters.is_empty() || self.queue.is_pipelined() {
-            return self.is_serial.load(Ordering::SeqCst);
+            return self.queue.is_serial.load(Ordering::SeqCst);
         }
         self.queue.wait_for_creation(dataset);
         if self.inner.is_serial(dataset) {
-            self.is_serial.store(true, Ordering::SeqCst);
+            self.queue.is_serial.store(true, Ordering::SeqCst);
             self.queue.wait_for_all();
         }
-        self.is_serial.load(Ordering::SeqCst)
+        self.queue.is_serial.load(Ordering::SeqCst)
     }
 
     /// Returns the path of a link, where that of its group is known.
@@ -96,7 +96,8 @@ impl QueuedContainer {
         self.queue.push_creation(Queueing { operation, reach, foreseen, work, bytes, moved, path, is_shown })
     }
 
-    /// Returns the dataset as it is known, where the caller looks for failures: of an extent that another process changed too.
+    /// Returns the dataset as it is known, where the caller looks for failures: of an extent that another process
+    /// changed too.
     pub(super) fn expected(&self, dataset: Token) -> Option<Arc<DatasetInfo>> {
         self.queue
             .future_info(dataset)

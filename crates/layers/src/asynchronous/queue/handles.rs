@@ -73,8 +73,8 @@ impl Queue {
         self.state().handles.are_needless.store(true, Ordering::SeqCst);
     }
 
-    /// Returns what takes the outcome of `retain` and `release`: a container that does not count handles needs none, and
-    /// neither does an object whose creation failed.
+    /// Returns what takes the outcome of `retain` and `release`: a container that does not count handles needs none,
+    /// and neither does an object whose creation failed.
     pub(crate) fn handle_outcome(&self) -> impl Fn(Result<()>) -> Result<()> + Send + use<> {
         let are_needless = self.state().handles.are_needless.clone();
         move |done| match done {

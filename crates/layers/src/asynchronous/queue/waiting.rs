@@ -34,8 +34,8 @@ impl Queue {
         if self.is_empty() { None } else { self.state().graph.dataset(dataset) }
     }
 
-    /// Returns an attribute as it will be when what is queued is done, or that there will be none; `None` where the queue
-    /// does not say.
+    /// Returns an attribute as it will be when what is queued is done, or that there will be none; `None` where the
+    /// queue does not say.
     pub(crate) fn future_attribute(&self, object: Token, name: &str) -> Option<Option<AttributeInfo>> {
         if self.is_empty() { None } else { self.state().graph.attribute(object, name) }
     }

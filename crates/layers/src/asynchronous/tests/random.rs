@@ -1,4 +1,5 @@
-//! Random operations in a scope, and the same ones one after the other: outcomes, answers and what is left are the same.
+//! Random operations in a scope, and the same ones one after the other: outcomes, answers and what is left are the
+//! same.
 
 use model::{Index, LinkTarget, Order};
 
