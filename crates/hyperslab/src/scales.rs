@@ -80,8 +80,8 @@ impl Dataset {
     /// ```
     ///
     /// # Errors
-    /// Returns `Invalid` if the dimension does not exist, or if `scale` is of another container, is the dataset itself or
-    /// has scales of its own.
+    /// Returns `Invalid` if the dimension does not exist, if the dataset is a scale itself, or if `scale` is of another
+    /// container, is the dataset itself or has scales of its own.
     pub fn attach_scale(&self, dimension: usize, scale: &Dataset) -> Result<()> {
         self.check_scale("attach dimension scale", dimension, scale)?;
         if !scale.is_scale()? {
@@ -103,7 +103,7 @@ impl Dataset {
     /// Detaches a scale from a dimension. The dataset stays a dimension scale.
     ///
     /// # Errors
-    /// Returns `NotFound` if the scale is not attached to the dimension.
+    /// Returns `NotFound` if the scale is not attached to the dimension, and `Invalid` if it could not be.
     pub fn detach_scale(&self, dimension: usize, scale: &Dataset) -> Result<()> {
         const OP: &str = "detach dimension scale";
         self.check_scale(OP, dimension, scale)?;
@@ -122,8 +122,7 @@ impl Dataset {
     /// Returns whether a scale is attached to a dimension: the dataset and the scale refer to each other.
     ///
     /// # Errors
-    /// Returns `Invalid` if the dimension does not exist, or if the scale is of another container or the dataset
-    /// itself.
+    /// Returns `Invalid` if the dimension does not exist, or if `scale` cannot be attached to it.
     pub fn is_attached(&self, dimension: usize, scale: &Dataset) -> Result<bool> {
         self.check_scale("look for dimension scale", dimension, scale)?;
         let lists = self.scale_lists()?;
