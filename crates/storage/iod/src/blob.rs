@@ -64,8 +64,7 @@ impl Container {
         }
     }
 
-    /// Reads bytes of a blob from `offset` on into `into`, as many as there are and as fit, and returns how many. Holes
-    /// are zeros.
+    /// Returns the number of bytes of a blob from `offset` on, as many as it has and as there is space for; returns how many. Holes are zeros.
     pub fn read_blob(&self, id: Id, offset: u64, into: &mut [u8]) -> Result<usize> {
         let found = self.find_blob(id)?;
         let len = match &found {
