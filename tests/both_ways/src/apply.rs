@@ -258,7 +258,7 @@ impl Change<'_> {
         }
         let info = self.container.attribute_info(object, name)?;
         let file_type = info.ok_or_else(|| Error::not_found("write attribute"))?.datatype;
-        let raw = create::file_form(self.container, &file_type, data)?;
+        let raw = create::to_file_datatype(self.container, &file_type, data)?;
         self.container.attribute_write(object, name, &raw)
     }
 

@@ -30,7 +30,11 @@ pub(crate) fn version(name: &str) -> Result<LibVersion> {
 }
 
 /// Elements without references from the common form to a container's own.
-pub(crate) fn file_form(container: &dyn Container, file_type: &Datatype, data: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn to_file_datatype(
+    container: &dyn Container,
+    file_type: &Datatype,
+    data: &[u8],
+) -> Result<Vec<u8>> {
     let find = |path: &str| vol::path::token(container, container.info()?.root, path, 0);
     let memory = file_type.memory_type();
     let mut packer = Packer::new(data, &find);
@@ -90,7 +94,7 @@ fn fill(node: &Node, container: &dyn Container, datatype: &Datatype) -> Result<F
         "default" => FillValue::Default,
         _ => {
             let file_type = datatype.with_descriptors(&container.info()?.descriptors);
-            FillValue::Value(file_form(container, &file_type, &argument(args, 0)?.bytes()?)?)
+            FillValue::Value(to_file_datatype(container, &file_type, &argument(args, 0)?.bytes()?)?)
         }
     })
 }

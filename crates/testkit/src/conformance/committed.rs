@@ -11,7 +11,7 @@ super::suite! { "committed":
     |c| c.committed_datatypes => committed_type_reads_back, committed_type_is_shared_by_datasets,
         users_count_as_references, type_in_use_lives_without_a_link, sharing_another_type_is_refused,
         sharing_what_is_not_a_type_is_refused, sharing_survives_reopening, type_under_a_used_name_is_refused,
-        committed_type_keeps_its_descriptors_in_file_form;
+        committed_type_keeps_its_descriptors_in_the_file_datatype;
     |c| c.committed_datatypes && c.attributes => committed_type_is_shared_by_attributes, committed_type_has_attributes,
         deleted_attribute_gives_up_its_type;
 }
@@ -110,7 +110,7 @@ fn type_under_a_used_name_is_refused(s: &Subject) -> Result<()> {
     fails(commit(&c, "x", int()), Kind::Exists)
 }
 
-fn committed_type_keeps_its_descriptors_in_file_form(s: &Subject) -> Result<()> {
+fn committed_type_keeps_its_descriptors_in_the_file_datatype(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     if !c.info()?.capability.variable_length {
         return Ok(());

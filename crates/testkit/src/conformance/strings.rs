@@ -14,7 +14,7 @@ super::suite! { "strings":
     |c| c.variable_length => variable_strings_read_back, empty_strings_read_back, unwritten_strings_are_empty,
         strings_are_overwritten, some_strings_are_overwritten, sequences_read_back, sequences_of_strings_read_back,
         strings_inside_compounds_read_back, arrays_of_strings_read_back, long_values_read_back,
-        file_form_has_the_descriptors_of_its_container, blobs_come_in_the_order_asked_for, deleted_blob_is_gone,
+        file_datatype_has_the_descriptors_of_its_container, blobs_come_in_the_order_asked_for, deleted_blob_is_gone,
         strings_in_chunks_read_back;
     |c| c.variable_length && c.attributes => attribute_of_strings_reads_back;
 }
@@ -184,7 +184,7 @@ fn long_values_read_back(s: &Subject) -> Result<()> {
     )
 }
 
-fn file_form_has_the_descriptors_of_its_container(s: &Subject) -> Result<()> {
+fn file_datatype_has_the_descriptors_of_its_container(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     let members = [("a".to_owned(), text()), ("b".to_owned(), int())];
     let memory = Datatype::Compound(Compound::packed(members));
