@@ -78,7 +78,7 @@ fn block_key(start: &[u64]) -> Vec<u8> {
     key
 }
 
-/// Returns the inverse of [`block_key`]; `None` for what is no block of this rank.
+/// Returns the first cell of the block with a dkey, or `None` if it is no block of this rank.
 fn block_start(key: &[u8], rank: usize) -> Option<Vec<u64>> {
     let (&BLOCK, mut rest) = key.split_first()? else { return None };
     let mut start = Vec::with_capacity(rank);

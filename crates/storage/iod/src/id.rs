@@ -77,7 +77,7 @@ impl Id {
         ObjectId { high: self.0 >> KIND_SHIFT, low: self.number() }
     }
 
-    /// Returns the inverse of [`Id::object`]; `None` for what is no object of a user.
+    /// Returns the ID of an object of the store, or `None` if it is no object of a user.
     pub(crate) fn of(object: ObjectId) -> Option<Id> {
         let id = Id(object.high.checked_shl(KIND_SHIFT)? | object.low);
         (object.high < 3 && id.object() == object).then_some(id)

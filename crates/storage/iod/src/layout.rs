@@ -30,7 +30,7 @@ impl Layout {
         }
     }
 
-    /// Returns the inverse of [`Layout::stored_value`].
+    /// Returns a pair's value from how it is stored.
     pub(crate) fn value(self, mut stored: Vec<u8>) -> Vec<u8> {
         if self.version > 1 && stored == EMPTY {
             stored.clear();
