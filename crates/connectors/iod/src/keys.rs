@@ -83,7 +83,7 @@ pub fn storage_kind(kind: ObjectKind) -> Kind {
     }
 }
 
-/// Returns the inverse of [`type_number`]; attributes are no objects.
+/// Returns the kind of a type number, or `None` if it is not that of an object.
 pub fn kind_of(number: u32) -> Option<ObjectKind> {
     let kinds = [ObjectKind::Group, ObjectKind::Datatype, ObjectKind::Dataset, ObjectKind::Map];
     kinds.into_iter().find(|kind| type_number(*kind) == number)
@@ -94,7 +94,10 @@ pub fn number(value: u64) -> [u8; 8] {
     value.to_le_bytes()
 }
 
-/// Returns the inverse of [`number`].
+/// Decodes a number; `what` names it in errors.
+///
+/// # Errors
+/// Returns `Corrupt` if it has not 8 bytes.
 pub fn number_of(bytes: &[u8], what: &'static str) -> Result<u64> {
     let bytes: Result<[u8; 8], _> = bytes.try_into();
     bytes.map(u64::from_le_bytes).map_err(|_| Error::corrupt(format!("read {what}")))
@@ -141,7 +144,10 @@ impl LinkInfo {
         bytes
     }
 
-    /// Returns the inverse of [`LinkInfo::to_bytes`].
+    /// Decodes the info of a link.
+    ///
+    /// # Errors
+    /// Returns `Corrupt` if the bytes are too few.
     pub fn of(bytes: &[u8]) -> Result<LinkInfo> {
         let [place @ .., charset] = bytes else {
             return Err(Error::corrupt("read link").with("bytes", bytes.len()));
@@ -159,7 +165,10 @@ pub fn link_value(target: &LinkTarget) -> Result<Vec<u8>> {
     }
 }
 
-/// Returns the inverse of [`link_value`].
+/// Decodes the value of a link.
+///
+/// # Errors
+/// Returns `Corrupt` if it is no link.
 pub fn link_target(value: &[u8]) -> Result<LinkTarget> {
     let corrupt = || Error::corrupt("read link").with("bytes", value.len());
     let (id, rest) = value.split_first_chunk::<8>().ok_or_else(corrupt)?;

@@ -187,7 +187,10 @@ pub fn link_value(target: &LinkTarget) -> Result<Vec<u8>> {
     }
 }
 
-/// Returns the inverse of [`link_value`].
+/// Decodes the value of a link.
+///
+/// # Errors
+/// Returns `Corrupt` if it is no link.
 pub fn link_target(value: &[u8]) -> Result<LinkTarget> {
     let mut cursor = Cursor::new(value, "link");
     if cursor.u8()? != HARD {
@@ -203,7 +206,10 @@ pub fn number(value: u64) -> [u8; 8] {
     value.to_le_bytes()
 }
 
-/// Returns the inverse of [`number`].
+/// Decodes a number; `what` names it in errors.
+///
+/// # Errors
+/// Returns `Corrupt` if it has not 8 bytes.
 pub fn number_of(bytes: &[u8], what: &'static str) -> Result<u64> {
     let bytes: Result<[u8; 8], _> = bytes.try_into();
     bytes.map(u64::from_le_bytes).map_err(|_| Error::corrupt(format!("read {what}")))
@@ -216,7 +222,10 @@ pub fn shape(shape: &[u64]) -> Vec<u8> {
     out
 }
 
-/// Returns the inverse of [`shape`].
+/// Decodes the shape of chunks.
+///
+/// # Errors
+/// Returns `Corrupt` if the bytes are no whole numbers.
 pub fn shape_of(bytes: &[u8]) -> Result<Vec<u64>> {
     let (numbers, odd) = bytes.as_chunks::<8>();
     match odd.is_empty() {
