@@ -27,7 +27,7 @@ extern "C" {
 
 /* The version of this interface, and of the bytes of requests and answers. */
 #define HYPERSLAB_ABI 1u
-#define HYPERSLAB_WIRE 5u
+#define HYPERSLAB_WIRE 6u
 
 /* hyperslab_table.kind */
 #define HYPERSLAB_KIND_CONNECTOR 1u
