@@ -72,7 +72,7 @@ pub(crate) fn with_origin(prefix: &str, from: &str) -> PathBuf {
 pub(crate) fn find(name: &str, from: &str, prefix: Option<&str>) -> Result<String> {
     let (path, folder) = (to_path(name), folder(from));
     let last = path.file_name().map(PathBuf::from).unwrap_or_default();
-    let relative: &Path = if path.is_absolute() { &last } else { &*path };
+    let relative: &Path = if path.is_absolute() { &last } else { &path };
     let prefixes = prefix.into_iter().flat_map(|prefix| prefix.split(':')).filter(|text| !text.is_empty());
     let prefixed = prefixes.map(|prefix| with_origin(prefix, from).join(relative));
     let mut tried = Vec::from_iter(path.is_absolute().then(|| path.to_path_buf()));
