@@ -80,8 +80,10 @@ static void reads(const char *name, hid_t list)
     hid_t   file = H5Fopen("damaged.h5", H5F_ACC_RDONLY, H5P_DEFAULT), dataset = H5Dopen2(file, name, H5P_DEFAULT);
     hid_t   space = H5Dget_space(dataset), memory = H5Screate_simple(1, &count, NULL);
     memset(values, 0, sizeof values);
-    SHOW(H5Dread(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, list, values));
-    if (values[0] == 0 && values[249] == 249)
+    herr_t status;
+    SHOW(status = H5Dread(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, list, values));
+    /* A read that fails may leave any chunks in the buffer: other threads decode them. */
+    if (status >= 0)
         for (int i = 0; i < COUNT; i++)
             if (values[i] != i)
                 printf("  %d is %#x\n", i, values[i]);
