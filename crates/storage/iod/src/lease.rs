@@ -27,6 +27,8 @@ const RENEWALS: u32 = 3;
 pub(crate) struct Lease {
     held: Arc<HeldLease>,
     renewal: Option<JoinHandle<()>>,
+    /// The process that took it: a child of it has neither the lease nor the thread.
+    process: u32,
 }
 
 /// A lease as the thread that renews it has it too.
@@ -109,7 +111,7 @@ impl Lease {
         let renewed = held.clone();
         let renewal = Builder::named("lease").spawn(move || renewed.keep());
         // Without the thread, flushes renew it.
-        Ok(Lease { held, renewal: renewal.ok() })
+        Ok(Lease { held, renewal: renewal.ok(), process: system::process::id() })
     }
 
     /// Goes on for another while.
@@ -156,6 +158,9 @@ impl HeldLease {
 impl Drop for Lease {
     /// Gives the right back. Where that fails, the lease ends by itself.
     fn drop(&mut self) {
+        if self.process != system::process::id() {
+            return;
+        }
         if let Some(stored) = self.held.stored.lock().take() {
             let HeldLease { store, layout, .. } = &*self.held;
             let _ = change(&**store, *layout, Change::Punch(KEY), Condition::Equals(KEY, &stored));
