@@ -100,12 +100,21 @@ impl Dataset {
         D: Dimension,
     {
         let view = array.into();
-        let (selection, shape) = slice.into().resolve(self.dataset_info().space.dims())?;
-        if shape.iter().map(|&d| d as usize).ne(view.shape().iter().copied()) {
-            let shapes = (format!("{:?}", view.shape()), format!("{shape:?}"));
+        let selection = self.selection_of_shape(&slice.into(), view.shape())?;
+        self.write_ordered(&selection, &view)
+    }
+
+    /// Resolves a slice that an array of a shape is written to.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the slice does not fit the extent or has another shape, and `Unsupported` for negative steps.
+    pub(crate) fn selection_of_shape(&self, slice: &Slice, wanted: &[usize]) -> Result<Selection> {
+        let (selection, shape) = slice.resolve(self.dataset_info().space.dims())?;
+        if shape.iter().map(|&d| d as usize).ne(wanted.iter().copied()) {
+            let shapes = (format!("{wanted:?}"), format!("{shape:?}"));
             return Err(Error::invalid("write slice").with("array", shapes.0).with("slice", shapes.1));
         }
-        self.write_ordered(&selection, &view)
+        Ok(selection)
     }
 
     /// Writes the only element.

@@ -124,11 +124,7 @@ impl Dataset {
         D: Dimension,
     {
         let view = array.into();
-        let (selection, shape) = slice.into().resolve(self.dataset_info().space.dims())?;
-        if shape.iter().map(|&d| d as usize).ne(view.shape().iter().copied()) {
-            let shapes = (format!("{:?}", view.shape()), format!("{shape:?}"));
-            return Err(Error::invalid("write slice").with("array", shapes.0).with("slice", shapes.1));
-        }
+        let selection = self.selection_of_shape(&slice.into(), view.shape())?;
         match view.as_slice() {
             Some(values) => self.write_selection_async(&selection, values).await,
             None => {
